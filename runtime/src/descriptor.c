@@ -1,8 +1,10 @@
 /* descriptor.c: descriptors of the system (sockets, pipes) behind objects.
  *
  * Promises: what <lee/descriptor.lh> says. A descriptor is closed once: by hand, when nothing
- * reaches its object, or when its custodian is shut down; its use after that is a fault. One that
- * is sent is in a block of the exchange heap, and goes where that goes. */
+ * reaches its object, or when its custodian is shut down; its use after that is a fault. So is its
+ * use after the program closed its number by C's `close`: the number may be another's by then, so
+ * nobody closes it here. One that is sent is in a block of the exchange heap, and goes where that
+ * goes. */
 #define _GNU_SOURCE
 #include <lee/descriptor.h>
 #include <lee/exchange.h>
@@ -24,12 +26,13 @@
 /* In the heap; or in a block of the exchange heap, and then on no list of what is open. */
 struct lee_descriptor {
     struct lee_opened opened;
-    int fd;              /* -1: closed */
-    uint32_t generation; /* of that number (fds.h); in a block only */
+    int fd;        /* -1: closed */
+    uint32_t life; /* of that number (fds.h) */
 };
 
+/* Its number is its own no longer. Returns it; -1, and EBADF, if it was not before. */
 static int take_out(struct lee_descriptor *d) {
-    int fd = d->fd;
+    int fd = lee_fd_lives(d->fd, d->life) ? d->fd : -1;
     if (d->opened.shut != NULL)
         lee_opened_remove(&d->opened);
     d->opened.shut = NULL;
@@ -37,8 +40,13 @@ static int take_out(struct lee_descriptor *d) {
     return fd;
 }
 
+static void close_now(int fd) {
+    if (fd >= 0)
+        io_close_now(fd);
+}
+
 static void shut_entry(struct lee_opened *entry) {
-    io_close_now(take_out((struct lee_descriptor *)entry));
+    close_now(take_out((struct lee_descriptor *)entry));
 }
 
 /* The collector found it unreachable. */
@@ -47,7 +55,7 @@ static void drop(void *object, size_t bytes) {
     struct lee_descriptor *d = object;
     int why = errno;
     if (d->fd >= 0)
-        io_close_now(take_out(d));
+        close_now(take_out(d));
     errno = why;
 }
 
@@ -70,7 +78,9 @@ static struct lee_descriptor *begin(struct lee_descriptor *d, int fd) {
         errno = why;
         return NULL;
     }
+    lee_fd_note(fd);
     d->fd = fd;
+    d->life = lee_fd_life(fd);
     lee_opened_add(&d->opened, shut_entry);
     return d;
 }
@@ -82,7 +92,7 @@ struct lee_descriptor *lee_descriptor_of(int fd) {
 int lee_descriptor_fd(const struct lee_descriptor *d) {
     if (d == NULL)
         lee_fault_null(NULL);
-    if (d->fd < 0)
+    if (!lee_fd_lives(d->fd, d->life))
         lee_fault_closed(NULL);
     return d->fd;
 }
@@ -131,7 +141,7 @@ ssize_t lee_descriptor_write(const struct lee_descriptor *d, const void *p, size
 
 /* Whether its number still means it, and is the running process's: C's `close` takes any number. */
 static bool is_own(const struct lee_descriptor *d) {
-    return d->fd >= 0 && lee_fd_generation(d->fd) == d->generation && lee_fd_is_mine_to_close(d->fd);
+    return lee_fd_lives(d->fd, d->life) && lee_fd_is_mine_to_close(d->fd);
 }
 
 /* What becomes of the one in a block. A process that ends loses its descriptors by their table, and
@@ -142,16 +152,16 @@ static void pass(struct lee_work *work, void *block) {
     switch (lee_walk_of(work)) {
     case LEE_WALK_LEAVE:
         if (is_own(d))
-            lee_fd_send(d->fd);
+            d->life = lee_fd_send(d->fd);
         else
             d->fd = -1;
         break;
     case LEE_WALK_ARRIVE:
-        if (d->fd >= 0 && !lee_fd_receive(d->fd, d->generation))
+        if (d->fd >= 0 && !lee_fd_receive(d->fd, &d->life))
             d->fd = -1;
         break;
     case LEE_WALK_LOST:
-        if (d->fd >= 0 && lee_fd_receive(d->fd, d->generation))
+        if (d->fd >= 0 && lee_fd_receive(d->fd, &d->life))
             io_close_now(d->fd);
         break;
     default:
@@ -167,11 +177,9 @@ static const struct lee_owned in_block = {.size = sizeof(struct lee_descriptor),
 struct lee_descriptor *lee_descriptor_give(struct lee_descriptor *d) {
     lee_descriptor_fd(d);
     struct lee_descriptor *sent = lee_exchange_new(NULL, sizeof *sent, &in_block);
-    int fd = lee_descriptor_fd(d); /* what was just allocated is on a list of the process */
-    if (lee_fd_generation(fd) == 0)
-        lee_fd_note(fd);
-    sent->generation = lee_fd_generation(fd);
-    sent->fd = take_out(d);
+    sent->fd = lee_descriptor_fd(d); /* what was just allocated is on a list of the process */
+    sent->life = d->life;
+    take_out(d);
     return sent;
 }
 

@@ -3,7 +3,8 @@
  *
  * What was read is in an object of the heap that outlives closedir, so that a use after it is a
  * fault. A directory is closed by hand, when nothing reaches it, or when its custodian is shut
- * down. The entry that readdir shows is a copy in that object: a pointer to it stays good, and its
+ * down. If the program closed its number by C's `close`, its calls fail with EBADF, as libc's do,
+ * and nobody closes what has that number now. The entry that readdir shows is a copy in that object: a pointer to it stays good, and its
  * content is that of the last call. */
 #define _GNU_SOURCE
 
@@ -35,17 +36,18 @@ struct record {
 
 struct lee_dir {
     struct lee_opened opened;
-    int fd; /* -1: closed */
+    int fd;        /* -1: closed */
+    uint32_t life; /* of that number (fds.h) */
     unsigned at, end; /* what of `records` was read and not shown yet */
     struct dirent entry;
     _Alignas(struct record) char records[3584]; /* with the rest just below 4 KB */
 };
 
 static int shut(struct lee_dir *d) {
-    int fd = d->fd;
+    int fd = lee_fd_lives(d->fd, d->life) ? d->fd : -1;
     lee_opened_remove(&d->opened);
     d->fd = -1;
-    return lee_fd_close(fd);
+    return fd < 0 ? -1 : lee_fd_close(fd);
 }
 
 static void shut_entry(struct lee_opened *entry) {
@@ -83,7 +85,8 @@ static struct lee_dir *begin(struct lee_dir *d, int fd) {
     }
     lee_opened_add(&d->opened, shut_entry);
     d->fd = fd;
-    lee_fd_note(fd); /* last: the process may end here */
+    lee_fd_note(fd);
+    d->life = lee_fd_life(fd);
     return d;
 }
 
@@ -103,7 +106,7 @@ struct lee_dir *lee_dir_open(const char *path) {
     int fd = open(path, FLAGS);
     if (fd < 0 && lee_heap_close_files())
         fd = open(path, FLAGS);
-    return begin(d, fd);
+    return begin(d, lee_fd_made(fd, 0));
 }
 
 /* The descriptor, if it can be read as a directory; else -1. */
@@ -127,6 +130,8 @@ struct lee_dir *lee_dir_fdopen(int fd) {
 /* The next record; null at the end, and if there is an error. A directory that was removed has ended. */
 static const struct record *next(struct lee_dir *d) {
     int why = errno;
+    if (!lee_fd_lives(d->fd, d->life))
+        return NULL;
     if (d->at == d->end) {
         long got = syscall(SYS_getdents64, d->fd, d->records, sizeof d->records);
         if (got <= 0) {
@@ -170,6 +175,8 @@ int lee_dir_fd(struct lee_dir *d) {
 }
 
 void lee_dir_rewind(struct lee_dir *d) {
-    lseek(check(d), 0, SEEK_SET);
+    check(d);
     d->at = d->end = 0;
+    if (lee_fd_lives(d->fd, d->life))
+        lseek(d->fd, 0, SEEK_SET);
 }

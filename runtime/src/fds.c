@@ -20,6 +20,7 @@ enum {
 
 struct fd {
     _Atomic uint32_t generation; /* 0: not known */
+    _Atomic uint32_t life;       /* the generation that the number had when it was opened, sent or received */
     _Atomic uint32_t kind;
     struct lee_process *_Atomic owner; /* that was spawned; null: the first one */
     int next, previous;                /* of the same owner, plus 1; 0: none */
@@ -83,18 +84,34 @@ static void own(struct fd *known, int fd) {
     lee_process_count(owner, LEE_GROUP_DESCRIPTORS, 1);
 }
 
+static uint32_t next_generation(void) {
+    uint32_t next;
+    do
+        next = atomic_fetch_add_explicit(&last_generation, 1, memory_order_relaxed) + 1;
+    while (next == 0);
+    return next;
+}
+
+static uint32_t begin_life(struct fd *known) {
+    uint32_t life = next_generation();
+    atomic_store_explicit(&known->life, life, memory_order_relaxed);
+    return life;
+}
+
 int lee_fd_made(int fd, unsigned kind) {
+    return lee_fd_replaced(fd, kind, 0);
+}
+
+int lee_fd_replaced(int fd, unsigned kind, uint32_t life) {
     int error = errno;
     struct fd *known = place(fd);
     if (known != NULL) {
         lee_lock();
         own(known, fd);
-        uint32_t generation;
-        do
-            generation = atomic_fetch_add_explicit(&last_generation, 1, memory_order_relaxed) + 1;
-        while (generation == 0);
+        uint32_t generation = next_generation();
         atomic_store_explicit(&known->kind, kind, memory_order_relaxed);
         atomic_store_explicit(&known->generation, generation, memory_order_relaxed);
+        atomic_store_explicit(&known->life, life != 0 ? life : generation, memory_order_relaxed);
         lee_unlock();
         if (lee_process_is_spawned())
             lee_process_ask(LEE_GROUP_DESCRIPTORS, 0); /* it is on a list, whoever ends */
@@ -111,6 +128,7 @@ void lee_fd_closes(int fd) {
         disown(known);
         atomic_store_explicit(&known->owner, NULL, memory_order_relaxed);
         atomic_store_explicit(&known->generation, 0, memory_order_relaxed);
+        atomic_store_explicit(&known->life, 0, memory_order_relaxed);
         atomic_store_explicit(&known->kind, 0, memory_order_relaxed);
     }
     lee_unlock();
@@ -158,19 +176,34 @@ uint32_t lee_fd_send(int fd) {
     lee_reactor_closes(fd); /* who waits for it here goes on */
     disown(known);
     atomic_store_explicit(&known->owner, &nobody, memory_order_relaxed);
+    uint32_t life = begin_life(known);
     lee_fds_guarded = true;
     lee_unlock();
-    return lee_fd_generation(fd);
+    return life;
 }
 
-bool lee_fd_receive(int fd, uint32_t generation) {
+bool lee_fd_receive(int fd, uint32_t *life) {
     struct fd *known = find(fd);
     lee_lock();
-    bool comes = known != NULL && generation != 0 && lee_fd_generation(fd) == generation && owner_of(known) == &nobody;
-    if (comes)
+    bool comes = known != NULL && *life != 0 && lee_fd_life(fd) == *life && owner_of(known) == &nobody;
+    if (comes) {
         own(known, fd);
+        *life = begin_life(known);
+    }
     lee_unlock();
     return comes;
+}
+
+uint32_t lee_fd_life(int fd) {
+    const struct fd *known = find(fd);
+    return known != NULL ? atomic_load_explicit(&known->life, memory_order_relaxed) : 0;
+}
+
+bool lee_fd_lives(int fd, uint32_t life) {
+    if (__builtin_expect(fd >= 0 && lee_fd_life(fd) == life, 1))
+        return life != 0 || lee_fd_is_mine_to_close(fd);
+    errno = EBADF;
+    return false;
 }
 
 void lee_fds_end(struct lee_process *process) {

@@ -1,7 +1,9 @@
 /* fds.h: what the runtime knows of the descriptors that the program's own calls made, and whose they are.
  *
- * Promises: a descriptor that was noted as made keeps its generation until it is closed by a call of the program's; no two that had
- * the same number have the same generation. What C code opens, and what the program was started with, is not known, and is the first
+ * Promises: a descriptor that was noted as made keeps its generation until it is closed or replaced by a call of the program's; no two that
+ * had the same number have the same generation. Its life lasts longer: a number that dup2 gives another open file has the same life, one that was
+ * closed or sent to another process has not. So an object (a FILE, a DIR, a descriptor) that noted the life of its number can tell whether
+ * the number still means what it did, whoever has it now. What C code opens, and what the program was started with, is not known, and is the first
  * process's; a process that was spawned has what it made or was given, and the use of the standard three. When it ends, its descriptors are
  * closed, and no others. Any thread may ask. */
 #ifndef LEE_SRC_FDS_H
@@ -38,10 +40,16 @@ static inline bool lee_fd_is_mine_to_close(int fd) {
 }
 /* Something of the library's opened it: it is noted unless it is known. */
 void lee_fd_note(int fd);
-/* It is no process's until another one takes it. */
+/* dup2 made `fd`, whose life was `life` before; 0: it was not open, or not known. Passes it on, -1 too. */
+int lee_fd_replaced(int fd, unsigned kind, uint32_t life);
+/* It is no process's until another one takes it. Returns its new life; 0: it is lost. */
 uint32_t lee_fd_send(int fd);
-/* Whether it is still the one that was sent; then it is the running process's. */
-bool lee_fd_receive(int fd, uint32_t generation);
+/* Whether it is still the one that was sent; then it is the running process's, and `*life` is its new one. */
+bool lee_fd_receive(int fd, uint32_t *life);
+/* 0: it is not known. */
+uint32_t lee_fd_life(int fd);
+/* Whether the number still has that life; else EBADF. A life of 0 says only that it is to be the running process's. */
+bool lee_fd_lives(int fd, uint32_t life);
 /* 0: it is not known. */
 uint32_t lee_fd_generation(int fd);
 unsigned lee_fd_kind(int fd);

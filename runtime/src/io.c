@@ -191,6 +191,21 @@ struct lee_file *io_make(void) {
     return f;
 }
 
+/* Whether the descriptor is still the file's; else EBADF. C's `close` takes any number, which another process can have by now. */
+static bool has_descriptor(const struct lee_file *f) {
+    return IO_LIKELY(f->life != 0) ? lee_fd_lives(f->fd, f->life) : lee_fd_is_mine(f->fd);
+}
+
+static void have_descriptor(struct lee_file *f, int fd) {
+    f->fd = fd;
+    f->life = fd <= STDERR_FILENO && f == lee_io_standard_input + fd ? 0 : lee_fd_life(fd);
+}
+
+/* Whether the file may close it. The standard three of all processes are the first one's to close. */
+static bool may_close(const struct lee_file *f) {
+    return f->life != 0 ? lee_fd_lives(f->fd, f->life) : lee_fd_is_mine_to_close(f->fd);
+}
+
 struct lee_file *io_begin(struct lee_file *f, int fd, unsigned flags) {
     if (fd < 0) {
         int why = errno;
@@ -199,7 +214,7 @@ struct lee_file *io_begin(struct lee_file *f, int fd, unsigned flags) {
         return NULL;
     }
     lee_fd_note(fd);
-    f->fd = fd;
+    have_descriptor(f, fd);
     f->flags = flags | IO_OPEN;
     f->custodian = lee_custodian_current != NULL ? lee_custodian_current() : NULL;
     f->next = first_file();
@@ -281,14 +296,13 @@ struct lee_file *lee_io_freopen(const char *path, const char *mode, struct lee_f
     if (how >= 0 && path == NULL)
         errno = EINVAL; /* a new mode for the same file needs a name that the system does not give */
     else if (how >= 0)
-        fd = open_retrying(path, how);
-    if (fd >= 0 && fd != f->fd) {
+        fd = lee_fd_made(open_retrying(path, how), LEE_FD_FILE | LEE_FD_BLOCKS);
+    if (fd >= 0 && fd != f->fd && may_close(f)) { /* else the file gets that number */
+        uint32_t life = lee_fd_life(f->fd);
         lee_fd_closes(f->fd);
-        int moved = dup3(fd, f->fd, how & O_CLOEXEC);
+        int moved = lee_fd_replaced(dup3(fd, f->fd, how & O_CLOEXEC), LEE_FD_FILE | LEE_FD_BLOCKS, life);
         int why = errno;
-        if (moved >= 0)
-            lee_fd_note(moved);
-        close(fd);
+        lee_fd_close(fd);
         errno = why;
         fd = moved;
     }
@@ -298,6 +312,7 @@ struct lee_file *lee_io_freopen(const char *path, const char *mode, struct lee_f
         errno = why;
         return NULL;
     }
+    have_descriptor(f, fd);
     f->rpos = f->rend = f->wpos = f->wend = NULL;
     f->flags = flags | IO_OPEN | (f->mode == LEE_IO_NONE ? IO_DECIDED : 0);
     if (f->mode == LEE_IO_LINE)
@@ -316,7 +331,7 @@ struct lee_file *lee_io_tmpfile(void) {
         if (fd >= 0)
             unlink(path);
     }
-    return io_begin(f, fd, IO_READ | IO_WRITE);
+    return io_begin(f, lee_fd_made(fd, LEE_FD_FILE | LEE_FD_BLOCKS), IO_READ | IO_WRITE);
 }
 
 static void give_buffer_back(struct lee_file *f) {
@@ -373,7 +388,7 @@ static void decide_mode(struct lee_file *f) {
 static bool drop_read_ahead(struct lee_file *f) {
     off_t ahead = f->rend - f->rpos;
     f->rpos = f->rend = NULL;
-    return ahead == 0 || lseek(f->fd, -ahead, SEEK_CUR) >= 0;
+    return ahead == 0 || (has_descriptor(f) && lseek(f->fd, -ahead, SEEK_CUR) >= 0);
 }
 
 bool io_start_reading(struct lee_file *f) {
@@ -435,7 +450,7 @@ size_t io_read_direct(struct lee_file *f, void *p, size_t n) {
     if (suspends)
         begin_use(&use, f);
     do
-        got = lee_read_left(f->fd, p, n < SSIZE_MAX ? n : SSIZE_MAX, &left);
+        got = has_descriptor(f) ? lee_read_left(f->fd, p, n < SSIZE_MAX ? n : SSIZE_MAX, &left) : -1;
     while (got < 0 && errno == EINTR);
     if (suspends)
         end_use(&use);
@@ -460,7 +475,9 @@ bool io_fill(struct lee_file *f) {
 /* Writes `n` bytes at `p` to the descriptor; returns how many got out. `*out` says so too, while it is under way. */
 static size_t write_out(struct lee_file *f, const unsigned char *p, size_t n, size_t *out, const struct lee_left *left) {
     while (*out < n) {
-        ssize_t put = left != NULL ? lee_write_left(f->fd, p + *out, n - *out, left) : write(f->fd, p + *out, n - *out);
+        ssize_t put = !has_descriptor(f) ? -1
+                      : left != NULL     ? lee_write_left(f->fd, p + *out, n - *out, left)
+                                         : write(f->fd, p + *out, n - *out);
         if (put >= 0) {
             *out += (size_t)put;
         } else if (errno != EINTR) {
@@ -598,7 +615,7 @@ int lee_io_fclose(struct lee_file *f) {
     io_check(f);
     io_claim(f);
     bool good = io_finish(f);
-    int why = errno, closed = lee_fd_close(f->fd);
+    int why = errno, closed = may_close(f) ? lee_fd_close(f->fd) : f->life != 0 ? -1 : 0;
     int close_error = errno;
     leave_child(f);
     errno = close_error;
@@ -616,11 +633,12 @@ static void drop_file(void *object, size_t bytes) {
     if (!(f->flags & IO_OPEN))
         return;
     int why = errno;
-    if (f->wpos != NULL)
+    if (f->wpos != NULL && has_descriptor(f))
         io_write_now(f->fd, f->buffer, (size_t)(f->wpos - f->buffer));
     f->rpos = f->rend = f->wpos = f->wend = NULL;
     unlink_file(f);
-    io_close_now(f->fd);
+    if (may_close(f))
+        io_close_now(f->fd);
     leave_child(f);
     f->fd = -1; /* who was about to write to it, and was stopped by its own allocation, fails */
     f->flags = 0;
@@ -640,7 +658,7 @@ void lee_files_return(void) {
 void lee_files_end(struct lee_process *process) {
     for (int i = 1; i < 3; i++) {
         struct lee_file *f = &process->standard[i];
-        if (f->wpos != NULL)
+        if (f->wpos != NULL && has_descriptor(f))
             io_write_now(f->fd, f->buffer, (size_t)(f->wpos - f->buffer));
         f->wpos = f->wend = NULL;
     }
@@ -725,7 +743,7 @@ off_t lee_io_ftello(struct lee_file *f) {
     io_check(f);
     io_claim(f);
     off_t held = f->wpos != NULL ? f->wpos - f->buffer : 0;
-    off_t at = lseek(f->fd, 0, f->flags & IO_APPEND && held != 0 ? SEEK_END : SEEK_CUR);
+    off_t at = has_descriptor(f) ? lseek(f->fd, 0, f->flags & IO_APPEND && held != 0 ? SEEK_END : SEEK_CUR) : -1;
     if (at < 0)
         return -1;
     at += held - (f->rend - f->rpos);
@@ -745,7 +763,7 @@ int lee_io_fseeko(struct lee_file *f, off_t offset, int whence) {
         errno = EOVERFLOW;
         return -1;
     }
-    if (lseek(f->fd, offset, whence) < 0)
+    if (!has_descriptor(f) || lseek(f->fd, offset, whence) < 0)
         return -1;
     f->rpos = f->rend = f->wpos = f->wend = NULL;
     f->flags &= ~(unsigned)IO_EOF;

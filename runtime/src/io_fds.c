@@ -45,17 +45,30 @@ int lee_dup(int fd) {
     return lee_fd_is_mine(fd) ? made_from(fd, dup(fd)) : -1;
 }
 
-int lee_dup2(int fd, int to) {
-    if (!lee_fd_is_mine(fd))
-        return -1;
-    if (lee_fds_guarded && !lee_fd_is_mine_slowly(to, true) && fcntl(to, F_GETFD) >= 0) { /* somebody else has that */
+/* dup2 to a number that nobody has. Another process may get it at any moment, so the system is asked for the first free one from there on. */
+static int dup_to_free(int fd, int to) {
+    int made = fcntl(fd, F_DUPFD, to);
+    if (made >= 0 && made != to) {
+        close(made);
         errno = EBADF;
         return -1;
     }
+    return made_from(fd, made);
+}
+
+int lee_dup2(int fd, int to) {
+    if (!lee_fd_is_mine(fd))
+        return -1;
+    if (lee_fds_guarded && fd != to && fcntl(to, F_GETFD) < 0)
+        return dup_to_free(fd, to);
+    if (!lee_fd_is_mine_to_close(to))
+        return -1;
     if (fd == to || fcntl(fd, F_GETFD) < 0)
         return dup2(fd, to);
+    uint32_t life = lee_fd_life(to);
     lee_fd_closes(to);
-    return made_from(fd, dup2(fd, to));
+    lee_fd_drop_kind(fd, LEE_FD_BLOCKS);
+    return lee_fd_replaced(dup2(fd, to), lee_fd_kind(fd), life);
 }
 
 int lee_close(int fd) {

@@ -36,6 +36,7 @@ struct lee_file {
     unsigned char *wpos, *wend;
     unsigned char *buffer; /* null until it is needed */
     int fd;
+    uint32_t life; /* of that number (fds.h); 0: a standard one, which is whatever the number means */
     unsigned flags;
     int mode;      /* LEE_IO_FULL, _LINE or _NONE */
     pid_t child;   /* of popen, else 0 */

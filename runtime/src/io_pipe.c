@@ -45,7 +45,7 @@ struct lee_file *lee_io_popen(const char *command, const char *mode) {
     if (pipe2(ends, O_CLOEXEC) < 0)
         return io_begin(f, -1, 0);
     int ours = reading ? ends[0] : ends[1], theirs = reading ? ends[1] : ends[0];
-    io_begin(f, ours, reading ? IO_READ : IO_WRITE);
+    io_begin(f, lee_fd_made(ours, LEE_FD_FILE | LEE_FD_BLOCKS), reading ? IO_READ : IO_WRITE);
     int why = start_shell(command, theirs, reading ? 1 : 0, &f->child);
     close(theirs);
     if (why == 0) {

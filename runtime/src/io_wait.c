@@ -31,6 +31,7 @@
 /* One call, until it is over. */
 struct call {
     int fd;
+    uint32_t life; /* of that number (fds.h) */
     short events;
     unsigned kind;
     int64_t deadline;
@@ -40,7 +41,7 @@ struct call {
 };
 
 static struct call begin(int fd, short events, const struct lee_left *left) {
-    return (struct call){.fd = fd, .events = events, .kind = lee_fd_kind(fd), .deadline = LEE_FOR_EVER, .left = left};
+    return (struct call){.fd = fd, .life = lee_fd_life(fd), .events = events, .kind = lee_fd_kind(fd), .deadline = LEE_FOR_EVER, .left = left};
 }
 
 /* SO_RCVTIMEO and SO_SNDTIMEO; of what is no socket, none. */
@@ -81,7 +82,10 @@ static bool again(struct call *call) {
         return false;
     switch (lee_wait_left(call->fd, call->events, call->deadline, call->left)) {
     case LEE_WOKEN_READY:
-        return true;
+        if (lee_fd_life(call->fd) == call->life)
+            return true;
+        errno = EBADF; /* another task closed it before this one ran */
+        return false;
     case LEE_WOKEN_TIME:
         errno = EAGAIN;
         return false;

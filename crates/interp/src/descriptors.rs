@@ -18,12 +18,15 @@ pub struct Open {
     custodian: usize,
     /// The `descriptor` that closes it, or 0.
     object: ObjId,
+    /// Which opening of the number this is.
+    life: u32,
 }
 
 /// What the program opened by number.
 #[derive(Debug, Default)]
 pub struct Descriptors {
     open: FxHashMap<c_int, Open>,
+    lives: u32,
     /// How often signals came that are caught.
     caught: FxHashMap<c_int, u32>,
     /// Signals that are ignored.
@@ -40,6 +43,16 @@ impl Descriptors {
     /// Whether the number is open.
     pub fn is_open(&self, fd: c_int) -> bool {
         self.open.contains_key(&fd)
+    }
+
+    /// Which opening of the number this is, if it is open.
+    pub fn life(&self, fd: c_int) -> Option<u32> {
+        self.open.get(&fd).map(|open| open.life)
+    }
+
+    /// Whether it is still that opening of the number.
+    pub fn lives(&self, fd: c_int, life: u32) -> bool {
+        self.life(fd) == Some(life)
     }
 
     /// The number of a `descriptor`.
@@ -147,7 +160,9 @@ impl Machine<'_> {
     fn opened_number(&mut self, fd: c_int) -> c_int {
         if fd >= 0 {
             let custodian = self.tasks.entered();
-            self.io.numbers.open.insert(fd, Open { process: self.mem.running, custodian, object: 0 });
+            self.io.numbers.lives += 1;
+            let life = self.io.numbers.lives;
+            self.io.numbers.open.insert(fd, Open { process: self.mem.running, custodian, object: 0, life });
         }
         fd
     }
@@ -186,7 +201,10 @@ impl Machine<'_> {
 
     fn close_number(&mut self, fd: c_int) -> R<Option<Val>> {
         if (0..=2).contains(&fd) {
-            // The oracle's own.
+            // The oracle's own; of the program, the first process may close them.
+            return if self.mem.running == 0 { int(0) } else { self.failed(libc::EBADF) };
+        }
+        if self.io.close_number_of_stream(fd) || self.lib.close_number_of_directory(fd) {
             return int(0);
         }
         if !self.is_mine(fd) || !self.io.numbers.is_open(fd) {
@@ -605,7 +623,20 @@ impl Machine<'_> {
             }
             _ => {}
         }
-        let known = ["bind", "connect", "getsockname", "getpeername", "setsockopt", "send", "recv", "fcntl", "dup"];
+        let known = [
+            "bind",
+            "connect",
+            "getsockname",
+            "getpeername",
+            "setsockopt",
+            "send",
+            "recv",
+            "fcntl",
+            "dup",
+            "dup2",
+            "pread",
+            "pwrite",
+        ];
         if !PLAIN.contains(&name) && !known.contains(&name) {
             return Ok(None);
         }
@@ -644,6 +675,16 @@ impl Machine<'_> {
                     };
                     return self.take_in(fd, a.ptr(1), a.size(2), all, how);
                 }
+                "pread" => {
+                    let at = a.int(3) as i64;
+                    let how = |room: &mut [u8]| libc::pread(fd, room.as_mut_ptr().cast(), room.len(), at) as i64;
+                    return self.take_in(fd, a.ptr(1), a.size(2), false, how);
+                }
+                "pwrite" => {
+                    let at = a.int(3) as i64;
+                    let how = |bytes: &[u8]| libc::pwrite(fd, bytes.as_ptr().cast(), bytes.len(), at) as i64;
+                    return self.give_out(fd, a.ptr(1), a.size(2), how);
+                }
                 "fcntl" => match x as c_int {
                     libc::F_GETFL | libc::F_GETFD => i64::from(libc::fcntl(fd, x as c_int)),
                     libc::F_SETFL | libc::F_SETFD => i64::from(libc::fcntl(fd, x as c_int, y)),
@@ -652,6 +693,15 @@ impl Machine<'_> {
                 "dup" => {
                     let new = libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 0);
                     i64::from(self.opened_number(new))
+                }
+                "dup2" => {
+                    let to = x as c_int;
+                    let is_free = to > 2 && libc::fcntl(to, libc::F_GETFD) < 0;
+                    if to <= 2 || !is_free && !self.is_mine(to) {
+                        return unsupported("`dup2` to a number that is not the program's own");
+                    }
+                    let made = libc::dup2(fd, to);
+                    i64::from(if is_free { self.opened_number(made) } else { made })
                 }
                 "fdatasync" => i64::from(libc::fdatasync(fd)),
                 "fsync" => i64::from(libc::fsync(fd)),

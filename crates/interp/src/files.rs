@@ -22,8 +22,10 @@ enum Source {
     From(Child, ChildStdout),
     /// A command that is written.
     To(Child, ChildStdin),
-    /// A number that the program opened (descriptors.rs).
-    Number(i32),
+    /// A number that the program opened (descriptors.rs), and which opening of it.
+    Number(i32, u32),
+    /// The program closed its number.
+    Gone,
 }
 
 /// A stream.
@@ -59,6 +61,10 @@ pub struct Io {
     pub err: Vec<u8>,
     /// The custodian that the running task opens files in.
     pub custodian: usize,
+    /// The error of the last call, if its stream lost its number.
+    pub failed: Option<i32>,
+    /// Whether output is kept for the caller.
+    keeps: bool,
     /// What is open by number.
     pub numbers: crate::descriptors::Descriptors,
 }
@@ -84,7 +90,7 @@ fn stream(source: Source, readable: bool, writable: bool) -> Stream {
 impl Stream {
     /// Whether more was written than a stream keeps.
     pub fn holds_much(&self) -> bool {
-        self.written.len() > 4096 && matches!(self.source, Source::Number(_))
+        self.written.len() > 4096 && matches!(self.source, Source::Number(..))
     }
 }
 
@@ -99,18 +105,19 @@ impl Io {
         let kept = |n: u8| if options.keep_output { Source::Kept(n) } else { Source::Standard(n) };
         let mut err = stream(kept(2), false, true);
         err.unbuffered = true;
-        Io { streams: vec![input, stream(kept(1), false, true), err], ..Io::default() }
+        Io { streams: vec![input, stream(kept(1), false, true), err], keeps: options.keep_output, ..Io::default() }
     }
 
-    /// What a process printed and did not write yet: each has its own standard output.
-    pub fn printed(&mut self) -> Vec<u8> {
-        self.streams.get_mut(1).map(|s| std::mem::take(&mut s.written)).unwrap_or_default()
+    /// The standard output of the process that ran: each has its own, and the next one begins with a new one.
+    pub fn take_output(&mut self) -> Option<Stream> {
+        let source = if self.keeps { Source::Kept(1) } else { Source::Standard(1) };
+        self.streams.get_mut(1).map(|s| std::mem::replace(s, stream(source, false, true)))
     }
 
-    /// Goes on with what was printed.
-    pub fn print_on(&mut self, printed: Vec<u8>) {
+    /// Goes on with a standard output.
+    pub fn print_on(&mut self, output: Stream) {
         if let Some(s) = self.streams.get_mut(1) {
-            s.written = printed;
+            *s = output;
         }
     }
 
@@ -144,17 +151,30 @@ impl Io {
             }
             Source::File(f) => f.write_all(&bytes).is_ok(),
             Source::To(_, pipe) => pipe.write_all(&bytes).is_ok(),
-            Source::Number(fd) if self.numbers.is_open(*fd) => {
+            Source::Number(fd, life) if self.numbers.lives(*fd, *life) => {
                 let put = crate::descriptors::write_some(*fd, &bytes);
                 // What does not fit waits for its reader.
                 s.written = bytes.get(put.unwrap_or(bytes.len())..).unwrap_or(&[]).to_vec();
                 put.is_some()
             }
-            Source::Number(_) => false,
+            Source::Number(..) | Source::Gone => false,
             Source::Given | Source::From(..) => false,
         };
         s.error |= !done;
+        self.note_lost(n);
         done
+    }
+
+    /// Notes the error of a call on a stream whose number the program closed.
+    fn note_lost(&mut self, n: usize) {
+        let lost = match self.streams.get(n).map(|s| &s.source) {
+            Some(Source::Number(fd, life)) => !self.numbers.lives(*fd, *life),
+            Some(Source::Gone) => true,
+            _ => false,
+        };
+        if lost {
+            self.failed = Some(libc::EBADF);
+        }
     }
 
     /// A stream of the number.
@@ -209,7 +229,10 @@ impl Io {
                 Source::Standard(0) => std::io::stdin().read(&mut room),
                 Source::File(f) => f.read(&mut room),
                 Source::From(_, pipe) => pipe.read(&mut room),
-                Source::Number(fd) if self.numbers.is_open(*fd) => crate::descriptors::read_some(*fd, &mut room),
+                Source::Number(fd, life) if self.numbers.lives(*fd, *life) => {
+                    crate::descriptors::read_some(*fd, &mut room)
+                }
+                Source::Number(..) | Source::Gone => Err(std::io::Error::from_raw_os_error(libc::EBADF)),
                 _ => Ok(0),
             };
             match got {
@@ -224,6 +247,7 @@ impl Io {
                 }
                 Err(_) => {
                     s.error = true;
+                    self.note_lost(n);
                     return None;
                 }
             }
@@ -280,9 +304,9 @@ impl Io {
     pub fn of_number(&mut self, fd: i32, mode: &str) -> Result<usize, i32> {
         let plus = mode.contains('+');
         let reads = mode.starts_with('r');
-        match self.numbers.is_open(fd) {
-            true => Ok(self.add(stream(Source::Number(fd), reads || plus, !reads || plus))),
-            false => Err(libc::EBADF),
+        match self.numbers.life(fd) {
+            Some(life) => Ok(self.add(stream(Source::Number(fd, life), reads || plus, !reads || plus))),
+            None => Err(libc::EBADF),
         }
     }
 
@@ -290,18 +314,28 @@ impl Io {
     /// be written, as much of what was written is still there.
     pub fn waits_for(&self, n: usize, writes: bool) -> Option<i32> {
         let s = self.streams.get(n)?;
-        let Source::Number(fd) = s.source else { return None };
+        let Source::Number(fd, life) = s.source else { return None };
         let waits = match writes {
             true => !s.written.is_empty(),
             false => s.at >= s.ahead.len() && !s.eof,
         };
-        let open = self.numbers.is_open(fd);
+        let open = self.numbers.lives(fd, life);
         (waits && open && crate::descriptors::ready(&[(fd, writes)], 0).is_empty()).then_some(fd)
     }
 
     /// Whether an open stream has this number of the system's.
     pub fn has_number(&self, fd: i32) -> bool {
         (0..self.streams.len()).any(|n| self.number(n) == fd && self.streams.get(n).is_some_and(|s| !s.closed))
+    }
+
+    /// Closes a number that is a stream's; whether it is one. The stream stays, and can do nothing any more.
+    pub fn close_number_of_stream(&mut self, fd: i32) -> bool {
+        let found = (3..self.streams.len()).find(|&n| {
+            self.number(n) == fd && self.streams.get(n).is_some_and(|s| matches!(s.source, Source::File(_)))
+        });
+        let Some(s) = found.and_then(|n| self.streams.get_mut(n)) else { return false };
+        s.source = Source::Gone;
+        true
     }
 
     /// A temporary file without a name.
@@ -360,6 +394,7 @@ impl Io {
     /// Closes a stream: the status, and the exit status of a command.
     pub fn close(&mut self, n: usize) -> i32 {
         let flushed = self.flush(n);
+        self.note_lost(n);
         let Some(s) = self.streams.get_mut(n) else { return -1 };
         let failed = s.error && !flushed;
         s.closed = true;
@@ -373,8 +408,9 @@ impl Io {
                 drop(pipe);
                 child.wait().ok().map_or(-1, |s| status(&s))
             }
-            Source::Number(fd) => {
-                let closed = self.numbers.close(fd);
+            Source::Gone => -1,
+            Source::Number(fd, life) => {
+                let closed = if self.numbers.lives(fd, life) { self.numbers.close(fd) } else { -1 };
                 if failed {
                     -1
                 } else {
@@ -401,6 +437,7 @@ impl Io {
 
     /// The position.
     pub fn tell(&mut self, n: usize) -> i64 {
+        self.note_lost(n);
         let Some(s) = self.streams.get_mut(n) else { return -1 };
         match &mut s.source {
             Source::File(f) => match f.stream_position() {
@@ -452,8 +489,8 @@ impl Io {
             Some(Source::Given) => 0,
             Some(Source::From(_, p)) => p.as_raw_fd(),
             Some(Source::To(_, p)) => p.as_raw_fd(),
-            Some(Source::Number(fd)) => *fd,
-            None => -1,
+            Some(Source::Number(fd, life)) if self.numbers.lives(*fd, *life) => *fd,
+            Some(Source::Number(..) | Source::Gone) | None => -1,
         }
     }
 }

@@ -49,8 +49,8 @@ pub struct Process {
     pub end: Option<Ended>,
     /// Its variables, while another process runs.
     globals: Vec<ObjId>,
-    /// What it printed and did not write yet, while another process runs.
-    printed: Vec<u8>,
+    /// Its standard output, while another process runs.
+    output: Option<crate::files::Stream>,
     /// The number of the first object that was made after it.
     first: usize,
     /// Older objects that it was given.
@@ -70,14 +70,15 @@ impl Machine<'_> {
         }
         if let Some(process) = self.tasks.processes.get_mut(before) {
             process.globals = std::mem::take(&mut self.globals);
-            process.printed = self.io.printed();
+            process.output = self.io.take_output();
         }
         self.tasks.process = n;
         self.mem.running = n as u32;
         if let Some(process) = self.tasks.processes.get_mut(n) {
             self.globals = std::mem::take(&mut process.globals);
-            let printed = std::mem::take(&mut process.printed);
-            self.io.print_on(printed);
+            if let Some(output) = process.output.take() {
+                self.io.print_on(output);
+            }
         }
     }
 

@@ -60,6 +60,14 @@ impl Machine<'_> {
 
     /// A function of <stdio.h>, if it is one.
     pub fn stdio(&mut self, name: &str, a: &Args) -> R<Option<Val>> {
+        let done = self.stream_call(name, a);
+        if let Some(number) = self.io.failed.take() {
+            self.set_errno(number);
+        }
+        done
+    }
+
+    fn stream_call(&mut self, name: &str, a: &Args) -> R<Option<Val>> {
         match name {
             "lee_io_stdin" => ptr(self.stream_address(0)),
             "lee_io_stdout" => ptr(self.stream_address(1)),

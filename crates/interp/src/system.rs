@@ -5,6 +5,7 @@ use crate::library::*;
 use crate::machine::*;
 use crate::memory::*;
 use std::ffi::CString;
+use std::os::fd::AsRawFd;
 
 /// A directory that is open.
 #[derive(Debug)]
@@ -14,8 +15,23 @@ pub struct Directory {
     entry: u64,
     /// The custodian that it was opened in.
     pub custodian: usize,
-    /// Open as long as it is, as the system's would be.
-    _file: Option<std::fs::File>,
+    /// Open as long as it is, as the system's would be; none: the program closed its number.
+    file: Option<std::fs::File>,
+}
+
+impl crate::library::Library {
+    fn number_of_directory(&self, n: usize) -> Option<i32> {
+        let directory = self.directories.get(n)?.as_ref()?;
+        directory.file.as_ref().map(AsRawFd::as_raw_fd)
+    }
+
+    /// Closes a number that is a directory's; whether it is one.
+    pub fn close_number_of_directory(&mut self, fd: i32) -> bool {
+        let found = (0..self.directories.len()).find(|&n| self.number_of_directory(n) == Some(fd));
+        let Some(directory) = found.and_then(|n| self.directories.get_mut(n)?.as_mut()) else { return false };
+        directory.file = None;
+        true
+    }
 }
 
 impl Directory {
@@ -53,12 +69,16 @@ impl Machine<'_> {
                 Err(Box::new(Stop::Exit(a.int(0) as i32 & 0xff)))
             }
             "abort" => Err(Box::new(Stop::Exit(134))),
-            "atexit" => {
+            "lee_atexit" => {
                 self.lib.at_exit.push(a.ptr(0));
                 int(0)
             }
             "lee_errno" => {
-                let obj = self.lib.errno;
+                let (obj, home) = (self.lib.errno, self.mem.running);
+                // Each process has one; no address of it leaves its process.
+                if let Some(place) = self.mem.obj_mut(obj) {
+                    place.home = home;
+                }
                 ptr(self.mem.address(Loc { obj, off: 0 }))
             }
             "lee_assert_failed" => {
@@ -276,7 +296,7 @@ impl Machine<'_> {
             "lee_dir_open" => {
                 let path = self.text(a.ptr(0))?;
                 let mut names = vec![(".".to_string(), 4u8, 1u64), ("..".to_string(), 4, 1)];
-                let _file = std::fs::File::open(&path).ok();
+                let file = std::fs::File::open(&path).ok();
                 let custodian = self.tasks.entered();
                 match std::fs::read_dir(&path) {
                     Ok(entries) => {
@@ -291,7 +311,7 @@ impl Machine<'_> {
                         }
                         let entry = self.new_block(ENTRY);
                         let n = self.lib.directories.len();
-                        self.lib.directories.push(Some(Directory { names, at: 0, entry, custodian, _file }));
+                        self.lib.directories.push(Some(Directory { names, at: 0, entry, custodian, file }));
                         let id = self.mem.make(Kind::Opaque, 0, 16, self.span);
                         if let Some(obj) = self.mem.obj_mut(id) {
                             obj.count = n as u32;
@@ -304,8 +324,16 @@ impl Machine<'_> {
                     }
                 }
             }
+            "lee_dir_fd" => {
+                let n = self.directory(a.ptr(0))?;
+                int(self.lib.number_of_directory(n).unwrap_or(-1))
+            }
             "lee_dir_read" => {
                 let n = self.directory(a.ptr(0))?;
+                if self.lib.number_of_directory(n).is_none() {
+                    self.set_errno(libc::EBADF);
+                    return ptr(0);
+                }
                 let next = self.lib.directories.get_mut(n).and_then(Option::as_mut).and_then(|d| {
                     let found = d.names.get(d.at).cloned();
                     d.at += 1;
@@ -323,10 +351,14 @@ impl Machine<'_> {
             }
             "lee_dir_close" => {
                 let n = self.directory(a.ptr(0))?;
+                let gone = self.lib.number_of_directory(n).is_none();
+                if gone {
+                    self.set_errno(libc::EBADF);
+                }
                 if let Some(slot) = self.lib.directories.get_mut(n) {
                     *slot = None;
                 }
-                int(0)
+                int(if gone { -1 } else { 0 })
             }
             "lee_dir_rewind" => {
                 let n = self.directory(a.ptr(0))?;
