@@ -180,9 +180,15 @@ impl Checker<'_> {
         }
         self.check_zeroed(elem, span);
         let flexible = self.program.types.as_record(elem).and_then(|r| self.program.types.flexible_member(r)).is_some();
-        let old = old.map(|old| self.old_block(old, elem, span));
-        if let Some(old) = &old {
+        let mut old = old.map(|old| self.old_block(old, elem, span));
+        if let Some(old) = &mut old {
             self.check_old_owner(old, elem);
+            if !fallible {
+                // As C's `realloc` it leaves nothing in a slot that may be used again.
+                let empties = |p: Pointer| p.region == Region::Heap && !p.nonnull;
+                let nullable = |from: &Expr| self.program.types.as_pointer(from.ty.ty).is_some_and(empties);
+                take(old, &|from| self.path_root(from).is_none() && nullable(from));
+            }
         }
         let bounds = self.block_bounds(elem, flexible);
         let own = self.fresh_own();

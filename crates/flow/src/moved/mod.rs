@@ -31,7 +31,7 @@ use crate::framework::{count_work, solve, Analysis, Direction, Edge, Item, Point
 use crate::ownership::paths::{cursors, is_kept};
 use elements::Elements;
 use stored::Stored;
-use taken::{changes, Take};
+use taken::{changes, Gone, Take};
 
 /// Paths and the locals that they were moved to, in order.
 type Pairs = Vec<(Place, Local)>;
@@ -246,12 +246,14 @@ impl Moved<'_> {
         state.pairs.extend(new);
         if let Some((slot, to)) = self.takes.contains(&at).then(|| self.take(stmt)).flatten() {
             let slot = self.elements.place(slot);
-            state.taken.push(Take { at, slot: slot.clone(), to: Some(to.clone()), freed: false });
+            state.taken.push(Take { at, slot: slot.clone(), to: Some(to.clone()), gone: Gone::Moved });
             let is_same = stmt.kind.as_assign().is_some_and(|(_, v)| v.as_use().is_some());
             state.pairs.extend(to.as_local().filter(|_| is_same).map(|to| (slot, to)));
         }
         if let Some(slot) = self.takes.contains(&at).then(|| self.freed(stmt)).flatten() {
-            state.taken.push(Take { at, slot: self.elements.place(slot), to: None, freed: true });
+            // Where it has no name to tell it by, nobody looks at it by that.
+            let take = Take { at, slot: self.elements.place(slot), to: None, gone: Gone::Freed };
+            state.taken.extend(self.is_told_apart(slot).then_some(take));
         }
     }
 

@@ -11,9 +11,12 @@
 //! object; and other code: calls, `unsafe`. A wrong answer here would let the program see null
 //! where C has a pointer, and no more: the exchange is as safe as one that the program writes.
 //!
-//! `free(n->next); n->next = m;` is the same without a path: the slot is stored null when it is
-//! freed, as `n->next = nullptr` does. Whoever looks at it meanwhile would find what is freed in C,
-//! and finds null; so only what looks at it by the same name counts, and a way without a store.
+//! `free(n->next);` is the same without a path: the slot is stored null when it is freed, as
+//! `n->next = nullptr` does. Whoever looks at it afterwards would find what is freed in C, and finds
+//! null. So it need not be stored to, and only what looks at it by the same name before it is stored
+//! to counts: that is a mistake which can be told. A call that takes what a slot holds stands
+//! between the two: it may put the object elsewhere, so the slot is to be stored to, but others may
+//! look meanwhile.
 
 use mir::effects::{accesses, flags, Code, Kind, Loan};
 use mir::ir::*;
@@ -34,8 +37,29 @@ pub(super) struct Take {
     pub slot: Place,
     /// The path that holds what was in it, as long as it does.
     pub to: Option<Place>,
-    /// What was in it is freed at once.
-    pub freed: bool,
+    /// What became of what was in it.
+    pub gone: Gone,
+}
+
+/// What became of what was in a slot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Gone {
+    /// A path holds it.
+    Moved,
+    /// A call took it.
+    Given,
+    /// It is freed.
+    Freed,
+}
+
+/// What an access means for a slot that is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Meets {
+    Nothing,
+    /// It sees that the slot is empty.
+    Sees,
+    /// From here on the slot's name is not one of the same place.
+    Renames,
 }
 
 impl Moved<'_> {
@@ -52,8 +76,32 @@ impl Moved<'_> {
         let held = place_ty(self.program, self.body, slot).ok()?;
         let pointer = self.program.types.as_pointer(held.ty)?;
         let plain = !held.quals.is_const && !held.quals.is_volatile && !held.quals.is_atomic;
-        let fits = pointer.own.is_owned() && pointer.region == Region::Heap && !pointer.nonnull;
-        (fits && plain && self.is_told_apart(slot)).then_some(slot)
+        let heap = matches!(pointer.region, Region::Heap | Region::Infer(_));
+        let fits = pointer.own.is_owned() && heap && !pointer.nonnull;
+        (fits && plain && self.is_slot(slot)).then_some(slot)
+    }
+
+    /// Whether the place is a field or element that others can reach, so that null may be stored there.
+    fn is_slot(&self, slot: &Place) -> bool {
+        let types = &self.program.types;
+        let mut reached = slot.base_local().is_none();
+        for (n, step) in slot.proj.iter().enumerate() {
+            let Ok(at) = prefix_ty(self.program, self.body, slot, n) else { return false };
+            match step {
+                Proj::Field(_)
+                    if types.as_record(at.ty).is_some_and(|r| types.record(r).kind == RecordKind::Struct) => {}
+                Proj::Field(_) => return false,
+                Proj::Index(_) => reached = true,
+                Proj::Deref => match types.as_pointer(at.ty).map(|p| (p.own, p.bounds)) {
+                    Some((Own::Shared, _)) => reached = true,
+                    Some((Own::Unique, bounds)) => reached |= bounds != Bounds::Thin,
+                    Some((Own::Rc, _)) => reached = true,
+                    Some((Own::View | Own::Any | Own::Param(_), _)) | None => return false,
+                },
+            }
+        }
+        let is_cursor = slot.base_local().is_some_and(|local| self.cursors.contains(&local));
+        reached && !is_cursor && !matches!(slot.base, PlaceBase::Str(_))
     }
 
     /// The slot that the statement moves something out of, and the path that it goes to.
@@ -74,7 +122,7 @@ impl Moved<'_> {
     }
 
     /// Whether the place is a field or element of a global or of what a local points to, or all of it.
-    fn is_told_apart(&self, place: &Place) -> bool {
+    pub(super) fn is_told_apart(&self, place: &Place) -> bool {
         let slot = &self.elements.place(place);
         let types = &self.program.types;
         let first = match slot.base {
@@ -132,7 +180,11 @@ impl Moved<'_> {
             self.given_away(state, stmt);
         }
         if others || stmt.is_unsafe {
-            self.give_up(state, seen, &|take| !take.freed || stmt.is_unsafe);
+            self.give_up(state, seen, &|take| match take.gone {
+                Gone::Moved => Meets::Sees,
+                Gone::Given | Gone::Freed if stmt.is_unsafe => Meets::Sees,
+                Gone::Given | Gone::Freed => Meets::Nothing,
+            });
         }
     }
 
@@ -148,7 +200,7 @@ impl Moved<'_> {
         let mut leading = call.args.iter().filter(leads);
         let (Some(Operand::Move(only)), None) = (leading.next(), leading.next()) else { return };
         for take in state.taken.iter_mut().filter(|take| take.to.as_ref() == Some(only)) {
-            take.freed = true;
+            take.gone = Gone::Given;
         }
     }
 
@@ -161,7 +213,7 @@ impl Moved<'_> {
             // Stored to: it is not empty any more.
             state.taken.retain(|take| take.slot != *place);
         }
-        self.give_up(state, seen, &|take| self.looks_at(take, place, kind));
+        self.give_up(state, seen, &|take| self.meets(take, place, kind));
         if changes(kind) {
             let holds = |to: &Place| to.base != place.base || !to.proj.starts_with(&place.proj);
             for take in &mut state.taken {
@@ -170,42 +222,51 @@ impl Moved<'_> {
         }
     }
 
-    /// These slots may be seen: they are not taken.
-    fn give_up(&self, state: &mut State, seen: &mut dyn FnMut(Point), is_seen: &dyn Fn(&Take) -> bool) {
+    /// Slots that may be seen are not taken; what is freed need not be stored to under another name.
+    fn give_up(&self, state: &mut State, seen: &mut dyn FnMut(Point), meets: &dyn Fn(&Take) -> Meets) {
         let State { pairs, taken } = state;
         taken.retain(|take| {
-            let gone = is_seen(take);
-            if gone {
-                seen(take.at);
+            let met = meets(take);
+            if met != Meets::Nothing {
                 pairs.retain(|(from, _)| *from != take.slot);
             }
-            !gone
+            if met == Meets::Sees || met == Meets::Renames && take.gone != Gone::Freed {
+                seen(take.at);
+            }
+            met == Meets::Nothing
         });
     }
 
-    fn looks_at(&self, take: &Take, place: &Place, kind: Kind) -> bool {
+    fn meets(&self, take: &Take, place: &Place, kind: Kind) -> Meets {
         let slot = &take.slot;
+        let sees = |sees| if sees { Meets::Sees } else { Meets::Nothing };
         let is_index = |local| slot.indices().any(|i| i.place().and_then(Place::as_local) == Some(local));
         if changes(kind) && place.as_local().is_some_and(is_index) {
-            return true;
+            return Meets::Renames;
         }
         if place.base == slot.base {
-            // In front of a store to it stands the drop of what is in it, which is nothing.
+            // In front of a store to it stands the drop of what is in it, which is nothing. What is
+            // freed may be tested: a change of a count does that, too.
             if place == slot {
-                return kind != Kind::Drop;
+                return sees(kind != Kind::Drop && (kind != Kind::Read || take.gone != Gone::Freed));
             }
             let mut steps = place.proj.iter().zip(&slot.proj);
             if steps.all(|(a, b)| a == b) {
                 // It leads to the slot, or through it. To read a pointer on the way is no look.
-                return changes(kind) || slot.proj.get(place.proj.len()) != Some(&Proj::Deref);
+                let on_the_way = slot.proj.get(place.proj.len()) == Some(&Proj::Deref);
+                return match changes(kind) {
+                    true if place.proj.len() < slot.proj.len() => Meets::Renames,
+                    true => Meets::Sees,
+                    false => sees(!on_the_way),
+                };
             }
         }
-        if take.freed {
-            return false;
+        if take.gone != Gone::Moved {
+            return Meets::Nothing;
         }
         // What was taken, and what it owns, is the local's.
         if take.to.as_ref().is_some_and(|to| to.base == place.base) {
-            return false;
+            return Meets::Nothing;
         }
         let in_memory = |steps: usize| {
             let local = place.base_local().and_then(|l| self.body.locals.get(l.0 as usize));
@@ -218,7 +279,7 @@ impl Moved<'_> {
         };
         let through = (0..place.proj.len()).any(|n| place.proj.get(n) == Some(&Proj::Deref) && owned(n));
         let address = kind == Kind::Address(Loan::Shared);
-        through || owned(place.proj.len()) && !address && !self.is_beside(place, slot)
+        sees(through || owned(place.proj.len()) && !address && !self.is_beside(place, slot))
     }
 
     /// Whether both are in one object, in different fields.
@@ -231,7 +292,7 @@ impl Moved<'_> {
     pub(super) fn left(&self, state: &mut State, term: &Terminator, seen: &mut dyn FnMut(Point)) {
         match &term.kind {
             TermKind::Return(_) | TermKind::MissingReturn | TermKind::GotoComputed(_) => {
-                self.give_up(state, seen, &|_| true);
+                self.give_up(state, seen, &|_| Meets::Renames);
             }
             TermKind::Goto(_) | TermKind::If(..) | TermKind::Switch(..) | TermKind::Unreachable => {}
         }

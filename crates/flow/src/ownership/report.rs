@@ -531,7 +531,9 @@ impl Words<'_, '_> {
             Verb::Freed if !ty.ends_with('*') && !ty.contains('*') => {
                 format!("write `{name} = ({ty}){{}}`: a slot frees what it held before")
             }
-            Verb::Freed => format!("write `{name} = nullptr`: a slot frees what it held before"),
+            Verb::Freed => format!(
+                "do not use `{name}` after the `free` before something is stored there; or write `{name} = nullptr`, which frees what it held"
+            ),
             Verb::Borrowed => {
                 let front = shared.and_then(|d| d.name).map_or("the pointer in front".to_string(), |n| format!("`{n}`"));
                 let look = format!("to look through it, make {front} a `view` (`T *view`)");
