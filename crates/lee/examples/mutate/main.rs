@@ -77,7 +77,12 @@ fn main() {
         return;
     }
     let corpus = Corpus::new(files);
-    let lee = compiled.then(|| options.lee.canonicalize().expect("the command"));
+    let lee = compiled.then(|| {
+        options.lee.canonicalize().unwrap_or_else(|error| {
+            eprintln!("mutate: {}: {error}; name the command by --lee", options.lee.display());
+            std::process::exit(2)
+        })
+    });
     // Programs write nothing, but if one should, then not here.
     let folder = options.folder();
     std::fs::create_dir_all(&folder).expect("a folder");
