@@ -102,6 +102,8 @@ impl Checker<'_> {
             ast::ExprKind::Assign(Some(op), place, value) => self.assign_op(*op, place, value, span),
             ast::ExprKind::Cond(cond, then, other) => self.conditional(cond, then.as_deref(), other, span, expected),
             ast::ExprKind::Comma(a, b) => {
+                let unused = self.is_unused(span);
+                self.value_unused(a.span);
                 let a = self.expr(a);
                 let a = if a.is_place() && !matches!(self.kind(a.ty.ty), TyKind::Array { .. }) {
                     let a = self.rvalue(a);
@@ -109,6 +111,9 @@ impl Checker<'_> {
                 } else {
                     a
                 };
+                if unused {
+                    self.value_unused(b.span);
+                }
                 let b = self.value(b);
                 let ty = b.ty.ty;
                 self.node(ExprKind::Comma(a, b), ty, span)
@@ -430,6 +435,11 @@ impl Checker<'_> {
         let was_used = self.used_state(place);
         let place = self.expr(place);
         self.restore_used(was_used);
+        if let Some(cursor) = self.walker(&place) {
+            // `n = n->next` where `n` stands for `*pp`.
+            let next = self.address_of(value, span, None);
+            return self.advance_cursor(cursor, next, span);
+        }
         let value = self.expr_expecting(value, Some(place.ty.ty));
         let value = self.rvalue(value);
         if self.guarded_place(&place) || !self.check_whole(&place) {
@@ -440,6 +450,7 @@ impl Checker<'_> {
             return self.advance_cursor(place, value, span);
         }
         if let ExprKind::Local(id) = *place.kind {
+            self.note_step(id, &value, span);
             self.note_assigned(id, &value);
             why = Why::Local;
         }

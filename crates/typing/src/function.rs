@@ -90,6 +90,10 @@ pub struct FnCtx {
     pub infer_regions: u32,
     /// Cursors: read through only.
     pub cursors: FxHashSet<LocalId>,
+    /// Those of them that the program writes as pointers: `for (struct node *n = head; n; n = n->next)`.
+    pub walkers: FxHashSet<LocalId>,
+    /// The expression statement, or part of one, whose value nobody uses.
+    pub unused_value: Option<Span>,
     /// What `expose` opens around the code at hand, innermost last.
     pub exposed: Vec<crate::exchange::Exposed>,
     /// The operand of an `expose` that is being checked.

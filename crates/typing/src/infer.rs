@@ -9,6 +9,7 @@ use crate::checker::Checker;
 use crate::tree::*;
 use crate::types::*;
 use source::Span;
+use syntax::ast;
 
 /// What is known of one unannotated pointer local.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +47,12 @@ pub struct Inferred {
     /// It has to be a view: something in a slot that it leads to is lent, or it gets a value of a
     /// local of which that is true.
     pub needs_view: bool,
+    /// It moves on by an owned field of what it leads to (`n = n->next`), in a statement.
+    pub steps: bool,
+    /// It is assigned otherwise, too.
+    pub strays: bool,
+    /// It was found to be a cursor.
+    pub walks: bool,
     /// A parameter that was assigned.
     pub source: Option<LocalId>,
     /// A shared value that was assigned, and the declaration that it has its type from: why it is
@@ -156,6 +163,9 @@ impl Checker<'_> {
             viewed: false,
             not_view: false,
             needs_view: false,
+            steps: false,
+            strays: false,
+            walks: false,
             source: None,
             shared: None,
         });
@@ -227,6 +237,182 @@ impl Checker<'_> {
         if changed {
             self.changed();
         }
+    }
+
+    /// An assignment to a local, which is no initialiser.
+    pub(crate) fn note_step(&mut self, local: LocalId, value: &Expr, span: Span) {
+        let step = self.is_unused(span) && self.is_owned_field_of(value, local);
+        let Some(state) = self.inferred_mut(local).filter(|state| if step { !state.steps } else { !state.strays })
+        else {
+            return;
+        };
+        if step {
+            state.steps = true;
+        } else {
+            state.strays = true;
+        }
+        self.changed();
+    }
+
+    /// Whether the value is read from an owned field of what the local leads to.
+    fn is_owned_field_of(&self, value: &Expr, local: LocalId) -> bool {
+        let (ExprKind::Load(place) | ExprKind::Move(place) | ExprKind::Borrow(_, place)) = &*value.kind else {
+            return matches!(&*value.kind, ExprKind::Convert(_, inner) if self.is_owned_field_of(inner, local));
+        };
+        let ExprKind::Field(of, n) = &*place.kind else { return false };
+        let ExprKind::Deref(pointer) = &*of.kind else { return false };
+        let at =
+            matches!(&*pointer.kind, ExprKind::Load(from) if matches!(*from.kind, ExprKind::Local(id) if id == local));
+        // As it is declared: behind a view it is one.
+        let types = &self.program.types;
+        let record = types.as_record(of.ty.ty).and_then(|record| types.record(record).fields.as_ref());
+        let held = record.and_then(|fields| types.as_pointer(fields.get(*n as usize)?.ty.ty));
+        at && held.is_some_and(|p| p.own == Own::Unique && p.bounds == Bounds::Thin)
+    }
+
+    /// Nobody uses the value of the expression there.
+    pub(crate) fn value_unused(&mut self, span: Span) {
+        if let Some(f) = &mut self.f {
+            f.unused_value = Some(span);
+        }
+    }
+
+    pub(crate) fn is_unused(&self, span: Span) -> bool {
+        self.f.as_ref().is_some_and(|f| f.unused_value == Some(span))
+    }
+
+    /// `for (struct node *n = head; n; n = n->next) n->value = 0;`: what the loop's variable leads
+    /// to is changed, so it is no view, and it moves on through owned pointers, so it is no borrow.
+    /// It is a cursor, `for (cursor pp = &head; *pp; pp = &(*pp)->next)`, and `n` stands for `*pp`.
+    pub(crate) fn walker_stmt(&mut self, init: &ast::Stmt) -> Option<Stmt> {
+        let ast::StmtKind::Decl(decl) = &init.kind else { return None };
+        let [d] = decl.declarators.as_slice() else { return None };
+        let (Some(name), Some(ast::Initializer::Expr(from))) = (d.declarator.name, &d.init) else { return None };
+        // A cursor could give a lent parameter another value.
+        let lent = match from.kind {
+            ast::ExprKind::Ident(parameter) => match self.scopes.lookup(parameter) {
+                Some(crate::scope::Entity::Local(id)) => self.f.as_ref().is_some_and(|f| f.lent.contains(id)),
+                _ => false,
+            },
+            _ => false,
+        };
+        let state = self.f.as_mut()?.inferred.get_mut(&name.span).filter(|_| !lent)?;
+        let unique = state.owned == Some(Own::Unique) && !state.given;
+        let found = state.viewed && state.not_view && state.steps && !state.strays;
+        if !unique || !state.own || !(found || state.walks) {
+            return None;
+        }
+        if !state.walks {
+            state.walks = true;
+            self.changed();
+        }
+        let place =
+            ast::Expr { kind: ast::ExprKind::Unary(ast::UnaryOp::AddrOf, Box::new(from.clone())), span: from.span };
+        let kind = self.cursor_stmt(name, &place, init.span);
+        if let (StmtKind::Cursor(local, _), Some(f)) = (&kind, &mut self.f) {
+            f.walkers.insert(*local);
+        }
+        Some(self.stmt_node(kind, init.span))
+    }
+
+    /// A cursor empties a slot until the loop ends. The program does not say so: where it might tell,
+    /// the variable is none.
+    pub(crate) fn check_walker<'e>(
+        &mut self,
+        init: Option<&ast::Stmt>,
+        before: &[Stmt],
+        exprs: impl Iterator<Item = &'e Expr>,
+        body: &Stmt,
+    ) {
+        let [Stmt { kind: StmtKind::Cursor(_, place), .. }] = before else { return };
+        let Some(ast::StmtKind::Decl(decl)) = init.map(|init| &init.kind) else { return };
+        if self.path_root(place).is_some() || !(exprs.into_iter().any(|e| self.sees_slots(e)) || self.sees_in(body)) {
+            return;
+        }
+        let name = decl.declarators.first().and_then(|d| d.declarator.name);
+        let state = name.and_then(|name| self.f.as_mut()?.inferred.get_mut(&name.span));
+        if let Some(state) = state {
+            (state.strays, state.walks) = (true, false);
+            self.changed();
+        }
+    }
+
+    fn sees_in(&self, stmt: &Stmt) -> bool {
+        let mut sees = match &stmt.kind {
+            StmtKind::Send { .. }
+            | StmtKind::SetAdd { .. }
+            | StmtKind::Receive { .. }
+            | StmtKind::Select { .. }
+            | StmtKind::Channel { .. }
+            | StmtKind::Swap(..)
+            | StmtKind::Cursor(..)
+            | StmtKind::Unpack { .. }
+            | StmtKind::Open(..)
+            | StmtKind::Asm(_) => true,
+            StmtKind::Empty
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Goto(_)
+            | StmtKind::GotoComputed(_)
+            | StmtKind::Return(_)
+            | StmtKind::Declare(..)
+            | StmtKind::Arena(..)
+            | StmtKind::Expr(_)
+            | StmtKind::VaStart(_)
+            | StmtKind::VaEnd(_)
+            | StmtKind::VaCopy(..)
+            | StmtKind::Block(_)
+            | StmtKind::If(..)
+            | StmtKind::While(..)
+            | StmtKind::DoWhile(..)
+            | StmtKind::For(..)
+            | StmtKind::Switch(..)
+            | StmtKind::SwitchTagged(..)
+            | StmtKind::SwitchEnd(..)
+            | StmtKind::Case(..)
+            | StmtKind::CaseMember(..)
+            | StmtKind::Default(_)
+            | StmtKind::Label(..)
+            | StmtKind::Defer(_)
+            | StmtKind::CountGroup(_) => false,
+        };
+        crate::walk::stmt_children(stmt, &mut |part| {
+            sees |= match part {
+                crate::walk::Part::Expr(e) => self.sees_slots(e),
+                crate::walk::Part::Stmt(s) => self.sees_in(s),
+            };
+        });
+        sees
+    }
+
+    /// Whether evaluating it may run other code, or look at what is owned in memory.
+    fn sees_slots(&self, e: &Expr) -> bool {
+        let slot = |place: &Expr| self.program.types.owns(place.ty.ty) && self.path_root(place).is_none();
+        let mut sees = match &*e.kind {
+            ExprKind::Call(_, ty, _) => self.program.types.as_func(*ty).is_none_or(|f| !f.leaf),
+            ExprKind::StmtExpr(block, _) => block.stmts.iter().any(|s| self.sees_in(s)),
+            ExprKind::Load(place)
+            | ExprKind::Move(place)
+            | ExprKind::Take(place)
+            | ExprKind::Free(place)
+            | ExprKind::Borrow(_, place)
+            | ExprKind::AddrOf(place)
+            | ExprKind::Decay(place)
+            | ExprKind::Assign(place, _)
+            | ExprKind::AssignOp(_, _, place, _)
+            | ExprKind::IncDec(place, ..) => slot(place),
+            _ => false,
+        };
+        crate::walk::children(e, &mut |child| sees |= self.sees_slots(child));
+        sees
+    }
+
+    /// The cursor that a place is reached through, where the program writes it as a pointer.
+    pub(crate) fn walker(&self, place: &Expr) -> Option<Expr> {
+        let ExprKind::Deref(pointer) = &*place.kind else { return None };
+        let ExprKind::Load(cursor) = &*pointer.kind else { return None };
+        let ExprKind::Local(id) = *cursor.kind else { return None };
+        self.f.as_ref().is_some_and(|f| f.walkers.contains(&id)).then(|| cursor.clone())
     }
 
     /// A parameter whose region is the caller's gets the address of a local.

@@ -83,7 +83,15 @@ impl Checker<'_> {
                 f.used.insert(id);
                 let ty =
                     f.locals.get(id.0 as usize).map(|l| l.ty).unwrap_or(Qty::plain(self.program.types.common.error));
-                self.place_node(ExprKind::Local(id), ty, span)
+                let walks = f.walkers.contains(&id);
+                let place = self.place_node(ExprKind::Local(id), ty, span);
+                match self.program.types.as_pointer(ty.ty).filter(|_| walks) {
+                    Some(p) => {
+                        let at = self.node(ExprKind::Load(place), ty.ty, span);
+                        self.deref_node(at, p, span)
+                    }
+                    None => place,
+                }
             }
             Some(Entity::Global(id)) => {
                 let global = &mut self.program.globals[id.0 as usize];

@@ -119,7 +119,7 @@ impl Checker<'_> {
     }
 
     /// `&e`
-    fn address_of(&mut self, inner: &ast::Expr, span: Span, expected: Option<Ty>) -> Expr {
+    pub(crate) fn address_of(&mut self, inner: &ast::Expr, span: Span, expected: Option<Ty>) -> Expr {
         let place = self.expr(inner);
         if self.is_error(place.ty.ty) {
             return place;

@@ -184,6 +184,7 @@ impl Checker<'_> {
         if let Some(kind) = self.va_statement(e).or_else(|| self.set_statement(e)) {
             return kind;
         }
+        self.value_unused(e.span);
         let value = self.expr(e);
         self.warn_unused_value(e, &value);
         let value = if value.is_place() && !matches!(self.kind(value.ty.ty), TyKind::Array { .. }) {
@@ -249,7 +250,7 @@ impl Checker<'_> {
         self.scopes.push();
         let mut before = vec![];
         if let Some(init) = init {
-            if let Some(stmt) = self.stmt(init) {
+            if let Some(stmt) = self.walker_stmt(init).or_else(|| self.stmt(init)) {
                 match stmt.kind {
                     // A declaration of several variables comes as a block without a scope.
                     StmtKind::Block(block) if matches!(init.kind, ast::StmtKind::Decl(_)) => before.extend(block.stmts),
@@ -259,6 +260,7 @@ impl Checker<'_> {
         }
         let cond = cond.map(|c| self.condition(c));
         let step = step.map(|s| {
+            self.value_unused(s.span);
             let e = self.expr(s);
             if e.is_place() {
                 let e = self.rvalue(e);
@@ -269,6 +271,7 @@ impl Checker<'_> {
         });
         let body = self.loop_body(body);
         self.scopes.pop();
+        self.check_walker(init, &before, cond.iter().chain(&step), &body);
         StmtKind::For(before, cond, step, body)
     }
 

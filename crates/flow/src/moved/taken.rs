@@ -121,7 +121,8 @@ impl Moved<'_> {
         (fits && plain && is_path && self.is_told_apart(slot)).then_some((slot, dest))
     }
 
-    /// Whether the place is a field or element of a global or of what a local points to, or all of it.
+    /// Whether the place is a field or element of a global or of what a local points to, or all of
+    /// it, or an element of an array in a local.
     pub(super) fn is_told_apart(&self, place: &Place) -> bool {
         let slot = &self.elements.place(place);
         let types = &self.program.types;
@@ -130,19 +131,19 @@ impl Moved<'_> {
             PlaceBase::Local(local) => {
                 let Some(decl) = self.body.locals.get(local.0 as usize) else { return false };
                 let array = slot.proj.get(1).is_some_and(|step| step.index().is_some());
-                let leads = types.as_pointer(decl.ty.ty).is_some_and(|p| match p.own {
+                // Fields without an index are paths.
+                let indexed = slot.proj.iter().any(|step| step.index().is_some());
+                let pointer = types.as_pointer(decl.ty.ty);
+                let leads = pointer.map_or(indexed, |p| match p.own {
                     Own::Shared => array || p.bounds == Bounds::Thin,
-                    Own::Unique => array,
+                    Own::Unique => array || indexed && p.bounds == Bounds::Thin,
                     Own::View | Own::Rc | Own::Any | Own::Param(_) => false,
                 });
-                if !leads
-                    || self.cursors.contains(&local)
-                    || decl.address_taken
-                    || slot.proj.first() != Some(&Proj::Deref)
-                {
+                let through = slot.proj.first() == Some(&Proj::Deref);
+                if !leads || self.cursors.contains(&local) || decl.address_taken || through != pointer.is_some() {
                     return false;
                 }
-                1
+                usize::from(through)
             }
             PlaceBase::Str(_) => return false,
         };

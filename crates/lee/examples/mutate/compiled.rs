@@ -33,7 +33,7 @@ pub fn compare(lee: &Path, folder: &Path, made: &Mutant, ran: &Ran, seed: u64) -
             if !built.is_fine() {
                 return Some(format!("{way}: does not compile: {}: {}", built.status, head(&built.errors)));
             }
-            if let Some(why) = differs(ran, &run_sanitized(&program, 0, false, PATIENCE)) {
+            if let Some(why) = differs(ran, &run_sanitized(&program, 0, false, true, PATIENCE)) {
                 return Some(format!("{way}: {why}"));
             }
         }

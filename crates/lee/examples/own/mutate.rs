@@ -120,8 +120,8 @@ fn judge(lee: &Path, folder: &Path, file: &Path, seed: u64, counts: &mut Counts)
         counts.harmful += 1;
         return Some(format!("is accepted and cannot be built: {}", head(&built.errors)));
     }
-    let plain = run_sanitized(&binary, 0, false, PATIENCE);
-    let ran = if plain.is_fine() { run_sanitized(&binary, 3, true, PATIENCE) } else { plain };
+    let plain = run_sanitized(&binary, 0, false, false, PATIENCE);
+    let ran = if plain.is_fine() { run_sanitized(&binary, 3, true, true, PATIENCE) } else { plain };
     let _ = fs::remove_file(&binary);
     classify(&ran, counts)
 }

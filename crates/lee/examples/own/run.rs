@@ -115,7 +115,7 @@ impl Batch<'_> {
             report.wrong.push(format!("seeds from {}: {}: {}", self.from, built.status, head(&built.errors)));
             return report;
         }
-        let plain = run_sanitized(&binary, 0, false, PATIENCE);
+        let plain = run_sanitized(&binary, 0, false, false, PATIENCE);
         report.runs += 1;
         if !plain.is_fine() {
             report.wrong.push(self.shown("", &plain));
@@ -124,7 +124,7 @@ impl Batch<'_> {
         // Each collection looks at all that lives: with many objects not at each one of them.
         let objects: u64 = plain.output.lines().filter_map(|l| l.rsplit(' ').next()?.parse::<u64>().ok()).sum();
         let (stress, verify) = (1 + self.number % 8 + objects / 2_000, self.number % 3 == 0);
-        let stressed = run_sanitized(&binary, stress, verify, PATIENCE);
+        let stressed = run_sanitized(&binary, stress, verify, true, PATIENCE);
         self.compare(&format!("LEE_GC_STRESS={stress}"), &plain, &stressed, &mut report);
         if self.number % 4 == 0 {
             let mut command = Command::new(self.lee);
