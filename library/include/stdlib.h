@@ -3,6 +3,7 @@
 #define LEE_STDLIB_H
 
 #include <stddef.h>
+#include <sys/types.h> /* as glibc does */
 
 #define EXIT_SUCCESS 0
 #define EXIT_FAILURE 1

@@ -9,6 +9,7 @@
 
 #include <lee/foreign.h>
 #include <lee/heap.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -120,9 +121,33 @@ __attribute__((format(printf, 3, 0))) static int convert(char *to, size_t room, 
     return job.length;
 }
 
+/* The string that is all that the format wants, `%s` or `%s\n`, if it is long: libc would go through it up to three times. Else null. */
+static const char *long_string(const char *format, va_list args, size_t *length) {
+    if (strcmp(format, "%s") != 0 && strcmp(format, "%s\n") != 0)
+        return NULL;
+    va_list at;
+    va_copy(at, args);
+    const char *s = va_arg(at, const char *);
+    va_end(at);
+    *length = s == NULL ? 0 : strlen(s);
+    return *length >= ON_STACK && *length < INT_MAX ? s : NULL;
+}
+
 __attribute__((format(printf, 2, 0))) static void format_text(struct text *t, const char *format, va_list args) {
     if (format == NULL)
         lee_fault_null(NULL);
+    size_t n;
+    const char *whole = long_string(format, args, &n);
+    if (whole != NULL) {
+        size_t end = format[2] == '\n';
+        t->at = lee_heap_try_alloc_plain(n + end + 1);
+        t->length = t->at == NULL ? -1 : (int)(n + end);
+        if (t->at != NULL) {
+            memcpy(t->at, whole, n);
+            memcpy(t->at + n, format + 2, end + 1);
+        }
+        return;
+    }
     va_list again;
     va_copy(again, args);
     t->at = t->own;
@@ -152,7 +177,8 @@ int lee_io_vfprintf(struct lee_file *f, const char *format, va_list args) {
     size_t room = !later && f->mode == LEE_IO_FULL ? (size_t)(f->wend - f->wpos) : 0;
     va_list again;
     va_copy(again, args);
-    if (room > 256) { /* else it is not worth the try */
+    size_t n;
+    if (room > 256 && long_string(format, args, &n) == NULL) { /* else it is not worth the try */
         int length = convert((char *)f->wpos, room, format, args);
         if (length < 0 || (size_t)length < room) {
             va_end(again);

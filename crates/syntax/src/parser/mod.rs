@@ -337,19 +337,14 @@ impl<'a> Parser<'a> {
             if self.starts_line(self.at) { Span::new(end.hi.saturating_sub(1), end.hi) } else { self.here() },
             format!("expected `;` {after}, found {}", self.found()),
         );
-        let word = matches!(
-            self.kind(0),
-            Kind::Fat
-                | Kind::CountedBy
-                | Kind::NullTerminated
-                | Kind::Nonnull
-                | Kind::Unique
-                | Kind::Rc
-                | Kind::View
-                | Kind::Any
-        );
+        let word = is_pointer_word(self.kind(0));
         if self.leeward && word {
             diagnostic = diagnostic.help("the words of a pointer stand between its `*` and the name: `T *fat p`");
+        } else if self.leeward && self.at.checked_sub(1).is_some_and(|before| is_pointer_word(self.token_at(before).kind)) {
+            // The word was taken for the name that is declared.
+            diagnostic = diagnostic.help(
+                "the words of a pointer stand after a `*`: where a typedef hides that, write the pointer out, `struct s *unique p`",
+            );
         }
         self.report(diagnostic);
         if matches!(self.raw(0), Kind::RBrace | Kind::Eof) || self.starts_line(self.at) {
@@ -535,6 +530,21 @@ impl<'a> Parser<'a> {
         token.lo += 1;
         Ok(span)
     }
+}
+
+/// Whether this is a word that stands after the `*` of a pointer, and nowhere else.
+fn is_pointer_word(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Fat
+            | Kind::CountedBy
+            | Kind::NullTerminated
+            | Kind::Nonnull
+            | Kind::Unique
+            | Kind::Rc
+            | Kind::View
+            | Kind::Any
+    )
 }
 
 /// Keywords that begin a statement: after a mistake, parsing continues there.
