@@ -115,7 +115,7 @@ impl Checker<'_> {
     }
 
     /// The type of an allocation that is cast, `(char **)malloc(n)`: that of its destination, if it
-    /// differs only in the words of pointers.
+    /// differs only in the words of pointers, `const` among them: nobody else has the memory yet.
     pub(crate) fn cast_allocation(&self, to: Ty, inner: &ast::Expr, expected: Option<Ty>) -> Option<Ty> {
         let ast::ExprKind::Call { callee, .. } = &inner.kind else { return None };
         let ast::ExprKind::Ident(name) = callee.kind else { return None };
@@ -123,10 +123,14 @@ impl Checker<'_> {
         (to != expected && self.alike_but_words(to, expected)).then_some(expected)
     }
 
-    /// Whether two pointer types are the same in C.
+    /// Whether two pointer types are the same in C, but for `const` in the second.
     fn alike_but_words(&self, a: Ty, b: Ty) -> bool {
         match (self.program.types.as_pointer(a), self.program.types.as_pointer(b)) {
-            (Some(p), Some(q)) => p.target.quals == q.target.quals && self.alike_but_words(p.target.ty, q.target.ty),
+            (Some(p), Some(q)) => {
+                let is_const = p.target.quals.is_const || q.target.quals.is_const;
+                let quals = Quals { is_const, ..p.target.quals };
+                quals == q.target.quals && self.alike_but_words(p.target.ty, q.target.ty)
+            }
             _ => self.program.types.same_modulo_regions(a, b),
         }
     }

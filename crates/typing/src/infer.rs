@@ -174,6 +174,8 @@ impl Checker<'_> {
             _ if !inferable => p.bounds,
             (_, Some(bounds)) => bounds,
             (Phase::Available, None) => both(state.avail, state.terminated),
+            // Null alone: of a string as of what it is declared to be.
+            (_, None) if !state.assigned && is_char && p.target.quals.is_const => Bounds::Terminated,
             (_, None) if !state.assigned => Bounds::Thin,
             (_, None) => both(state.avail && state.needs, state.terminated),
         };
