@@ -115,8 +115,9 @@ void lee_exchange_freeze_in_place(void *block) {
 void *lee_frozen_retain(const void *block) {
     if (block != NULL) {
         lee_address_ask(lee_process_self()->frozen);
+        if (!note(block)) /* a pointer in no table would keep the block for ever */
+            lee_fault_memory(NULL, sizeof(struct lee_address_table));
         __atomic_add_fetch(count_of(block), 1, __ATOMIC_RELAXED);
-        note(block);
     }
     return (void *)(uintptr_t)block;
 }

@@ -87,7 +87,10 @@ impl Files {
         for (_, bytes) in &self.0 {
             for &word in words {
                 let lead = format!("{word}\t{symbol}\t");
-                all.extend(places(bytes, lead.as_bytes()).filter_map(|at| note(bytes.get(at..)?, word == "def")));
+                // `layrec` and its like are notes of another kind.
+                let begins = |at: &usize| !bytes.get(..*at).is_some_and(|before| before.ends_with(b"lay"));
+                let found = places(bytes, lead.as_bytes()).filter(begins);
+                all.extend(found.filter_map(|at| note(bytes.get(at..)?, word == "def")));
             }
         }
         all

@@ -184,6 +184,19 @@ fn c_and_leeward_agree_about_layouts() {
     }
 }
 
+/// Files that disagree about a struct are told field by field, and nothing else is.
+#[test]
+fn structs_that_differ_are_told() {
+    let one = "struct pair { int a; };\nint first(struct pair *p);\nint main(void) { struct pair p = { 1 }; return first(&p); }\n";
+    let two = "struct pair { long a; };\nint first(struct pair *p) { return (int)p->a; }\n";
+    let folder = folder_of("link-struct", &[("one.lee", one), ("two.lee", two)]);
+    let ran = lee_in(&folder, &["build", "-o", "program", "one.lee", "two.lee"]).expect(1);
+    let said = "lee: files disagree about the fields of `pair`, so they cannot be linked\n\
+        one.lee:1: note: declared here\n\
+        two.lee:1: note: declared here: field 1 is `long a` here, `int a` there\n";
+    assert_eq!(ran.err, said);
+}
+
 /// What C converts as it likes, what files of C say of each other, and members of an archive that
 /// are not linked, are left alone.
 #[test]

@@ -22,7 +22,7 @@ use mir::effects::{accesses, flags, Code, Kind, Loan};
 use mir::ir::*;
 use mir::ty::{owns, place_ty, prefix_ty};
 use rustc_hash::FxHashSet;
-use typing::types::{Bounds, Own, RecordKind, Region};
+use typing::types::{Bounds, Own, Record, RecordKind, Region};
 
 use super::{Moved, State};
 use crate::framework::{points, Point};
@@ -152,7 +152,11 @@ impl Moved<'_> {
         let in_struct = |n: usize| {
             let (of, steps) = if n > shift { (place, n - shift) } else { (slot, n) };
             let record = prefix_ty(self.program, self.body, of, steps).ok().and_then(|q| types.as_record(q.ty));
-            record.is_some_and(|id| types.record(id).kind == RecordKind::Struct)
+            // An exchange takes the address, which is not aligned in what is packed.
+            let aligned = |record: &Record| {
+                !record.packed && record.fields.iter().flat_map(|fields| fields.iter()).all(|field| !field.packed)
+            };
+            record.map(|id| types.record(id)).is_some_and(|r| r.kind == RecordKind::Struct && aligned(r))
         };
         (first..slot.proj.len()).all(|n| {
             let step = slot.proj.get(n);
