@@ -54,6 +54,14 @@ const REFUSED: &[(&str, &str)] = &[
     ("vectorcall", "leave it out"),
 ];
 
+/// Pragmas that change what declarations mean, and that would be lost in emitted C.
+const REFUSED_PRAGMAS: &[(&str, &str)] = &[
+    ("scalar_storage_order", "keep what needs it in a `.c` file"),
+    ("ms_struct", "keep what needs it in a `.c` file"),
+    ("weak", "leave it out: what is checked here cannot be replaced by another file's definition"),
+    ("redefine_extname", "give C's function its name by `__asm__(\"name\")` at a declaration in `extern \"C\"`"),
+];
+
 /// What a declaration that carries attributes declares.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Carrier {
@@ -84,6 +92,28 @@ impl Checker<'_> {
                 let message =
                     format!("the attribute `{name}` is not in Leeward: it changes what the declaration means");
                 self.error_help(codes::DECLARATION, attr.span, message, help);
+            }
+        }
+    }
+
+    /// Reports pragmas of Leeward's own files that would be lost. In plain C the file goes to the C
+    /// compiler.
+    pub(crate) fn refuse_pragmas(&mut self) {
+        if self.options.plain_c {
+            return;
+        }
+        let mut offset = 0;
+        for line in self.map.text.split_inclusive('\n') {
+            let at = offset;
+            offset += line.len() as u32;
+            let Some(rest) = line.strip_prefix("#pragma") else { continue };
+            let rest = rest.trim_start();
+            let word = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or("");
+            let Some((_, help)) = REFUSED_PRAGMAS.iter().find(|(name, _)| *name == word) else { continue };
+            if !self.map.is_system(at) {
+                let message = format!("`#pragma {word}` is not in Leeward: it changes what declarations mean");
+                let span = Span::new(at, at + line.trim_end().len() as u32);
+                self.error_help(codes::DECLARATION, span, message, *help);
             }
         }
     }

@@ -38,6 +38,7 @@ pub fn check(unit: &ast::Unit, map: &SourceMap, options: &Options, sink: &mut Si
     for left in (0..MAX_PASSES).rev() {
         let mut checker = Checker::new(map, options);
         checker.read_only.learnt = learnt;
+        checker.refuse_pragmas();
         checker.declare_contracts(unit);
         checker.items(&unit.items);
         checker.finish();

@@ -267,11 +267,14 @@ impl Checker<'_> {
             ast::Derived::Pointer(quals) => quals.attrs.as_slice(),
             _ => &[],
         });
-        let mut attributes = d.declarator.attrs.iter().chain(&decl.specs.attrs).chain(behind_star);
-        match attributes.find(|a| a.name.as_str() == "cleanup").filter(|_| self.options.plain_c) {
-            Some(attribute) => Some(self.with_cleanup(declaration, name, attribute)),
-            None => Some(declaration),
+        let attributes = d.declarator.attrs.iter().chain(&decl.specs.attrs).chain(behind_star);
+        let mut cleanups = attributes.filter(|a| a.name.as_str() == "cleanup" && self.options.plain_c);
+        let Some(attribute) = cleanups.next() else { return Some(declaration) };
+        // gcc runs the last one of a list, clang the first.
+        if let Some(second) = cleanups.next() {
+            self.error(codes::LATER, second.span, "a second `cleanup` of a variable is not built");
         }
+        Some(self.with_cleanup(declaration, name, attribute))
     }
 
     /// A variable has no value in its own initialiser. Its address may be passed on if it can be

@@ -264,9 +264,7 @@ impl Checker<'_> {
             let count = if outermost { self.counted_attribute(&declarator.attrs, ty, place) } else { None };
             match step {
                 ast::Derived::Pointer(quals) => {
-                    if !self.options.plain_c {
-                        self.refuse_attributes(&quals.attrs);
-                    }
+                    self.refuse_attributes(&quals.attrs);
                     let count = self.counted_attribute(&quals.attrs, ty, place).or(count);
                     heap = outermost && quals.region.is_some_and(|r| r.name.as_str() == "heap");
                     ty = self.pointer_type(ty, quals, count, outermost, after_function, place);
@@ -703,6 +701,8 @@ impl Checker<'_> {
         let mut params = vec![];
         for param in &list.params {
             let place = Place { role: Role::Param, ..place };
+            self.refuse_attributes(&param.specs.attrs);
+            self.refuse_attributes(&param.declarator.attrs);
             let ty = match param.specs.ty {
                 ast::TypeSpec::Handle(reap, span) if param.declarator.derived.is_empty() => {
                     self.handle_param(reap, param.declarator.name, span)
