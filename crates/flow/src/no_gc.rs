@@ -88,8 +88,17 @@ impl Look<'_> {
             }
             Callee::Direct(_) | Callee::Pointer(_) | Callee::Builtin(_) => {
                 let Some(func) = self.program.types.as_func(*call.ty) else { return };
-                for (arg, param) in call.args.iter().zip(&func.params) {
-                    self.given(arg, param.ty, span);
+                for (n, arg) in call.args.iter().enumerate() {
+                    match func.params.get(n) {
+                        Some(param) if param.consume || self.program.types.as_record(param.ty).is_none() => {
+                            self.given(arg, param.ty, span);
+                        }
+                        // What is printed, and structs that are lent.
+                        Some(_) | None if self.is_lost(arg) => {
+                            self.report_lost(span, "this object is only lent, and nothing takes it afterwards");
+                        }
+                        Some(_) | None => {}
+                    }
                 }
                 self.result(call.dest.as_ref(), func.ret, span);
             }
@@ -108,7 +117,7 @@ impl Look<'_> {
         let Operand::Move(_) = operand else { return };
         let Ok(from) = operand_ty(self.program, self.body, operand) else { return };
         if !self.owned_in_heap(from) {
-        } else if self.only_looks(to) {
+        } else if self.only_looks(to) || !self.holds_pointers(to) {
             self.report_lost(span, "this object is only lent, and nothing takes it afterwards");
         } else if self.shared(to).is_some() {
             self.sink.push(
@@ -122,8 +131,25 @@ impl Look<'_> {
         }
     }
 
+    /// A temporary that is moved to where nothing is owned.
+    fn is_lost(&self, operand: &Operand) -> bool {
+        let Operand::Move(place) = operand else { return false };
+        let decl = place.as_local().and_then(|local| self.body.locals.get(local.0 as usize));
+        let owned = || operand_ty(self.program, self.body, operand).is_ok_and(|ty| self.owned_in_heap(ty));
+        decl.is_some_and(|decl| decl.kind == LocalKind::Temp) && owned()
+    }
+
+    fn holds_pointers(&self, ty: Ty) -> bool {
+        self.program.types.has_pointers(ty)
+    }
+
     fn owned_in_heap(&self, ty: Ty) -> bool {
-        let Some(p) = self.program.types.as_pointer(ty) else { return false };
+        let types = &self.program.types;
+        if let Some(record) = types.as_record(ty) {
+            let fields = types.record(record).fields.as_ref();
+            return fields.is_some_and(|fields| fields.iter().any(|field| self.owned_in_heap(field.ty.ty)));
+        }
+        let Some(p) = types.as_pointer(ty) else { return false };
         let in_heap = match p.region {
             Region::Heap => true,
             Region::Infer(n) => self.body.infer_owes.get(n as usize) == Some(&Some(Region::Heap)),

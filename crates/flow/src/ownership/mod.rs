@@ -21,6 +21,7 @@ mod peeks;
 mod report;
 mod state;
 mod unions;
+mod unused;
 
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
@@ -96,11 +97,12 @@ pub fn run(
     let moved = {
         let cfg = Cfg::new(body);
         let ownership = Ownership::new(program, body, regions);
-        if ownership.is_trivial() {
+        let mut found = vec![];
+        ownership.unused_results(&mut found);
+        if ownership.is_trivial() && found.is_empty() {
             return;
         }
         let results = solve(&ownership, body, &cfg);
-        let mut found = vec![];
         let mut moved: Vec<(Point, Vec<Vec<Proj>>)> = vec![];
         results.visit(&ownership, body, &mut |at, state, item| {
             let mut state = state.clone();

@@ -132,6 +132,7 @@ pub(crate) enum Kind {
         started: Option<Span>,
     },
     Copied,
+    Unused,
     SwapInside,
 }
 
@@ -185,6 +186,9 @@ impl Finding {
     pub fn slot_kept(span: Span, local: Local) -> Finding {
         Finding { span, kind: Kind::SlotKept(local) }
     }
+    pub fn unused(span: Span) -> Finding {
+        Finding { span, kind: Kind::Unused }
+    }
     pub fn copied(span: Span) -> Finding {
         Finding { span, kind: Kind::Copied }
     }
@@ -205,7 +209,7 @@ impl Finding {
             Kind::Slot { verb: Verb::Moved, .. } => 7,
             Kind::Slot { .. } => 8,
             Kind::SlotKept(_) | Kind::Peeked { .. } => 9,
-            Kind::Copied => 10,
+            Kind::Copied | Kind::Unused => 10,
             Kind::SwapInside => 11,
             Kind::Lent { verb: Verb::Freed, .. } => 12,
             Kind::Lent { verb: Verb::Moved, .. } => 13,
@@ -309,6 +313,7 @@ impl Words<'_, '_> {
             | Kind::SlotLeft(_)
             | Kind::SlotWaits { .. }
             | Kind::Copied
+            | Kind::Unused
             | Kind::SwapInside
             | Kind::Ended { .. } => None,
         }
@@ -449,6 +454,8 @@ impl Words<'_, '_> {
                 "one side of `:=:` is, or may be, reached through the other: what it owned would own itself, and be lost",
             )
             .help("take the inner part out first: `T *unique t = nullptr; t :=: x->next;`"),
+            Kind::Unused => Diagnostic::error(LEAK, span, "leak: nothing takes this value, which is owned")
+                .help("store it in a variable and free it"),
             Kind::Copied => Diagnostic::error(
                 MOVED_CODE,
                 span,

@@ -340,7 +340,9 @@ impl<'a> Parser<'a> {
         let word = is_pointer_word(self.kind(0));
         if self.leeward && word {
             diagnostic = diagnostic.help("the words of a pointer stand between its `*` and the name: `T *fat p`");
-        } else if self.leeward && self.at.checked_sub(1).is_some_and(|before| is_pointer_word(self.token_at(before).kind)) {
+        } else if self.leeward
+            && self.at.checked_sub(1).is_some_and(|before| is_pointer_word(self.token_at(before).kind))
+        {
             // The word was taken for the name that is declared.
             diagnostic = diagnostic.help(
                 "the words of a pointer stand after a `*`: where a typedef hides that, write the pointer out, `struct s *unique p`",
