@@ -297,10 +297,13 @@ impl<'t> Lower<'t, '_> {
                 if !known {
                     let want = self.clamp(count);
                     let pointer = looked_at(&value);
+                    let string = ends
+                        && self.pointer_of(self.operand_ty(&value)).is_some_and(|p| p.bounds == Bounds::FatTerminated);
                     let check = |this: &mut Self| {
                         let ulong = this.common().ulong;
                         let have = match whole {
                             Some(all) => this.int(i128::from(all), ulong),
+                            None if string => this.remaining_with_zero(pointer),
                             None => this.temp_of(Rvalue::Remaining(pointer), ulong),
                         };
                         this.check(Check::Enough(want, have));
@@ -317,6 +320,17 @@ impl<'t> Lower<'t, '_> {
             }
             self.leave(saved);
         }
+    }
+
+    /// What is left of a string, its hidden zero counted, over which a zero may be written; none of
+    /// an empty one, which may be null.
+    fn remaining_with_zero(&mut self, pointer: Operand) -> Operand {
+        let (ulong, int) = (self.common().ulong, self.common().int);
+        let left = self.temp_of(Rvalue::Remaining(pointer), ulong);
+        let zero = self.int(0, ulong);
+        let some = self.temp_of(Rvalue::Binary(BinOp::Gt, left.clone(), zero, ulong), int);
+        let some = self.numeric(some, ulong);
+        self.temp_of(Rvalue::Binary(BinOp::Add, left, some, ulong), ulong)
     }
 
     /// Counts are signed; an unsigned one that does not fit in a signed number is larger than any
