@@ -27,6 +27,10 @@ pub fn prototypes(unit: &mut Unit) -> String {
     let mut out = String::new();
     for func in unit.reach.functions.clone() {
         let Some(function) = unit.program.functions.get(func.func.0 as usize) else { continue };
+        // Its definition stands above.
+        if unit.program.c_text.intrinsics.contains(&func.func) {
+            continue;
+        }
         let name = unit.function_name(&func);
         let consts = unit.prototype_consts(&func);
         let f = unit.func_ty(&func);
@@ -39,6 +43,28 @@ pub fn prototypes(unit: &mut Unit) -> String {
         }
         let section = code_section(unit, &func);
         let _ = writeln!(out, "{section}{storage}{head}{}{attributes};", name.label_text());
+    }
+    out
+}
+
+/// The functions that do one thing with vectors each.
+pub fn helpers(unit: &mut Unit) -> String {
+    let mut out = String::new();
+    let program = unit.program;
+    for helper in &program.c_text.helpers {
+        let params: Vec<String> = helper
+            .params
+            .iter()
+            .enumerate()
+            .map(|(n, &ty)| unit.c.object(Qty::plain(ty), &format!("a{n}"), Consts::Drop))
+            .collect();
+        let params = if params.is_empty() { "void".to_string() } else { params.join(", ") };
+        let ret = unit.c.cast(helper.ret);
+        let word = if *unit.types.kind(helper.ret) == TyKind::Void { "" } else { "return " };
+        let head = unit.c.word(Qty::plain(helper.ret), 0, &format!("{}({params})", helper.name), Consts::Drop);
+        let body = &helper.body;
+        let _ =
+            writeln!(out, "static inline __attribute__((always_inline, unused)) {head} {{ {word}({ret})({body}); }}");
     }
     out
 }

@@ -81,7 +81,11 @@ impl Emitter<'_, '_> {
                 "lee_yield()".to_string()
             }
             Callee::Direct(_) | Callee::Pointer(_) => {
-                let through = signature.as_ref().and_then(|s| self.foreign(callee, &function, args, s, consts));
+                // What is defined in headers of the C compiler's is one instruction or a few.
+                let intrinsics = &self.unit.program.c_text.intrinsics;
+                let near = matches!(callee, Callee::Direct(func) if intrinsics.contains(&func.func));
+                let through =
+                    signature.as_ref().filter(|_| !near).and_then(|s| self.foreign(callee, &function, args, s, consts));
                 let words = words.join(", ");
                 match through {
                     // Here, not in a function: a trap in C code is reported at the line of the

@@ -265,6 +265,13 @@ impl<'a> CTypes<'a> {
     /// `struct tag`, noting that it was mentioned.
     pub fn record_text(&mut self, id: RecordId) -> String {
         let id = self.types.erased_record(id);
+        if self.types.records.get(id.0 as usize).is_some_and(|r| r.vector) {
+            // The name of a typedef, which must be there before any mention.
+            if self.needed_set.insert(id) {
+                self.needed.push(id);
+            }
+            return self.record_tag(id);
+        }
         if self.mentioned_set.insert(id) {
             self.mentioned.push(id);
         }

@@ -330,6 +330,7 @@ mod tests {
             fields: None,
             packed: false,
             align: None,
+            vector: false,
             foreign: false,
             exists: vec![],
             span: Span::NONE,

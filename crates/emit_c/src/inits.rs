@@ -121,6 +121,7 @@ fn label_block(unit: &Unit, label: u32) -> String {
 fn aggregate(unit: &mut Unit, parts: &[(u64, ConstInit)], ty: Ty) -> String {
     match unit.types.kind(ty) {
         TyKind::Array { elem, .. } => array(unit, parts, elem.ty),
+        TyKind::Record(id) if unit.types.record(*id).vector => vector(unit, parts, ty),
         TyKind::Record(id) => {
             let mut items = vec![];
             fields(unit, parts, *id, &mut items);
@@ -144,6 +145,21 @@ fn aggregate(unit: &mut Unit, parts: &[(u64, ConstInit)], ty: Ty) -> String {
             None => zero(unit, ty),
         },
     }
+}
+
+/// All lanes: the list has no designators.
+fn vector(unit: &mut Unit, parts: &[(u64, ConstInit)], ty: Ty) -> String {
+    let Some((elem, lanes)) = unit.types.as_vector(ty) else { return "{}".into() };
+    let all = match parts.first() {
+        Some((_, ConstInit::Aggregate(all))) => all.as_slice(),
+        _ => &[],
+    };
+    let mut texts = vec![];
+    for lane in 0..lanes {
+        let init = all.iter().find(|(at, _)| *at == lane).map_or(&ConstInit::Zero, |(_, init)| init);
+        texts.push(object(unit, init, elem));
+    }
+    format!("{{ {} }}", texts.join(", "))
 }
 
 /// Elements a line, so that tables do not become one line of megabytes.

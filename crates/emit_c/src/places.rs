@@ -256,6 +256,10 @@ impl<'a> Emitter<'_, 'a> {
             out.anonymous = types.as_record(field.ty.ty);
             return out;
         }
+        // A vector is indexed itself.
+        if record.vector {
+            return out;
+        }
         let payload = if record.kind == RecordKind::Tagged { "u." } else { "" };
         out.form = Form::Direct(match &out.form {
             Form::Direct(text) => format!("{text}.{payload}{name}"),

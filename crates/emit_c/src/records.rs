@@ -18,11 +18,14 @@ pub fn definitions(c: &mut CTypes, identifiers: &mut NameSet) -> String {
     let mut texts: FxHashMap<Node, (String, Vec<Node>)> = FxHashMap::default();
     let mut order: Vec<Node> = vec![];
     let (mut records, mut fats) = (0, 0);
+    let mut vectors = String::new();
     // Rendering a definition can need further ones.
     loop {
         if let Some(&id) = c.needed.get(records) {
             records += 1;
-            if let Some(definition) = record_definition(c, id, identifiers) {
+            if let Some(vector) = vector_definition(c, id) {
+                vectors.push_str(&vector);
+            } else if let Some(definition) = record_definition(c, id, identifiers) {
                 texts.insert(Node::Record(id), definition);
                 order.push(Node::Record(id));
             }
@@ -36,7 +39,7 @@ pub fn definitions(c: &mut CTypes, identifiers: &mut NameSet) -> String {
             break;
         }
     }
-    let mut out = String::new();
+    let mut out = vectors;
     for n in 0..c.enums.len() {
         if let Some(&id) = c.enums.get(n) {
             enum_definition(c, id, identifiers, &mut out);
@@ -120,6 +123,18 @@ fn fat_definition(c: &mut CTypes, number: usize) -> Option<(String, Vec<Node>)> 
     let mut dependencies = vec![];
     behind_pointer(c, target.ty, &mut dependencies);
     Some((format!("struct {name} {{ {} }};\n", words.join(" ")), dependencies))
+}
+
+/// `typedef int NAME __attribute__((vector_size(16), aligned(16)));`
+fn vector_definition(c: &mut CTypes, id: RecordId) -> Option<String> {
+    let record = c.types.records.get(id.0 as usize).filter(|r| r.vector)?;
+    let elem = match c.types.kind(record.fields.as_ref()?.first()?.ty.ty) {
+        TyKind::Array { elem, .. } => elem.ty,
+        _ => return None,
+    };
+    let (layout, _) = c.types.record_layout(id)?;
+    let (elem, name, size, align) = (c.cast(elem), c.record_text(id), layout.size, layout.align);
+    Some(format!("typedef {elem} {name} __attribute__((vector_size({size}), aligned({align}), may_alias));\n"))
 }
 
 fn record_definition(c: &mut CTypes, id: RecordId, identifiers: &mut NameSet) -> Option<(String, Vec<Node>)> {

@@ -196,6 +196,7 @@ impl<'a> Unit<'a> {
         let start = bodies::start(&self);
         let mut markers = if self.options.plain { String::new() } else { link::markers(&mut self) };
         markers.push_str(&layout_notes::notes(&mut self));
+        let vectors = bodies::helpers(&mut self);
         let types = records::definitions(&mut self.c, &mut self.idents);
         let layouts = if self.options.plain { records::layouts(&mut self.c) } else { String::new() };
         let mut out = String::new();
@@ -242,8 +243,10 @@ impl<'a> Unit<'a> {
             out.push_str(text);
         }
         out.push_str(&self.saturation_definitions);
+        out.push_str(&self.program.c_text.headers);
         out.push_str(&types);
         out.push_str(&layouts);
+        out.push_str(&vectors);
         out.push('\n');
         out.push_str(&self.site_table());
         out.push_str(&self.tag_definitions);

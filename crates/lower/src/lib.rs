@@ -47,6 +47,7 @@ pub fn lower(program: typing::tree::Program) -> Program {
         globals: program.globals,
         strings: program.strings,
         asm: program.asm,
+        c_text: program.c_text,
         bodies: vec![],
         instances: vec![],
     };

@@ -122,6 +122,7 @@ impl Maker {
             fields: Some(Rc::new(fields)),
             packed: false,
             align: None,
+            vector: false,
             foreign: false,
             exists: vec![],
             span: span(),

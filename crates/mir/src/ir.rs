@@ -27,6 +27,8 @@ pub struct Program {
     pub strings: Vec<typing::tree::StringLit>,
     /// File-level assembly.
     pub asm: Vec<Vec<u8>>,
+    /// C that emitted C takes as it is.
+    pub c_text: typing::vectors::CText,
     /// Bodies as written: one for each defined function, generic ones included (`args` empty).
     pub bodies: Vec<Body>,
     /// Instances of generics that are reachable from non-generic code, made by substitution.

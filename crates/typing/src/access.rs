@@ -185,6 +185,9 @@ impl Checker<'_> {
         if self.too_wide(&index) {
             return self.error_node(span);
         }
+        if let Some(lane) = self.vector_lane(&base, &index, span) {
+            return lane;
+        }
         if let TyKind::Array { elem, len, terminated } = *self.kind(base.ty.ty) {
             return self.index_array(base, index, elem, len, terminated, span);
         }

@@ -138,6 +138,11 @@ impl Checker<'_> {
         let c = self.program.types.common;
         match base {
             "constant_p" => return self.constant_p(name, args, span),
+            "shuffle" | "shufflevector" => {
+                if let Some(vector) = self.shuffle(name, args, span) {
+                    return vector;
+                }
+            }
             "inf" | "huge_val" => return self.float_constant("(__builtin_inf())", c.double, span),
             "inff" | "huge_valf" => return self.float_constant("(__builtin_inff())", c.float, span),
             "infl" | "huge_vall" => return self.float_constant("(__builtin_infl())", c.long_double, span),

@@ -36,7 +36,8 @@ impl Checker<'_> {
                 if self.f.as_ref().is_some_and(|f| f.unchecked) && self.options.plain_c {
                     let known = crate::plain::RETURNS_NO_INT.split_whitespace().any(|known| known == name.as_str());
                     // What begins so may be a word of the compiler's own.
-                    if known || name.as_str().starts_with("__") {
+                    let other = self.unknown_intrinsics.contains(&name);
+                    if known || other || name.as_str().starts_with("__") {
                         let message = format!("`{name}` is not declared, and does not return `int`");
                         self.error(codes::UNKNOWN_NAME, callee.span, message);
                         return self.error_node(span);

@@ -111,6 +111,10 @@ pub struct Checker<'a> {
     /// Of typedefs of plain C that give their type a larger alignment than its own: which, by where
     /// they are declared.
     pub(crate) typedef_align: FxHashMap<Span, u64>,
+    /// Names from headers for the machine's instructions whose types are not known here.
+    pub(crate) unknown_intrinsics: FxHashSet<Symbol>,
+    /// Vectors by what they consist of: the type of a lane, their number, the alignment.
+    pub(crate) vectors: FxHashMap<(Ty, u64, u64), Ty>,
     /// What `counted_by` may mention.
     pub(crate) siblings: Option<Siblings>,
     /// Parameters of a `generic <...>` that the next record specifier with a tag takes.
@@ -164,6 +168,8 @@ impl<'a> Checker<'a> {
             local_enums: FxHashMap::default(),
             transparent: FxHashSet::default(),
             typedef_align: FxHashMap::default(),
+            unknown_intrinsics: FxHashSet::default(),
+            vectors: FxHashMap::default(),
             siblings: None,
             pending_generic: None,
             record_params: vec![],
@@ -338,6 +344,7 @@ impl<'a> Checker<'a> {
     fn finish(&mut self) {
         self.check_open_arguments(true);
         self.count_uses();
+        self.keep_headers();
         self.check_reachable();
         for at in 0..self.program.globals.len() {
             let global = &self.program.globals[at];

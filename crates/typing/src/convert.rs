@@ -470,6 +470,9 @@ impl Checker<'_> {
         {
             return e;
         }
+        if let Some(vector) = self.vector_convert(&e, to, why) {
+            return vector;
+        }
         match (self.kind(from).clone(), self.kind(to).clone()) {
             (_, TyKind::Void) => {
                 let e = self.looked(e);

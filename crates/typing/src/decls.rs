@@ -775,6 +775,10 @@ impl Checker<'_> {
             self.close_generics(depth);
             return;
         };
+        if self.in_intrinsics(name.span.lo) && self.is_unknown_intrinsic(declared.ty.ty) {
+            self.unknown_intrinsics.insert(name.name);
+            return self.close_generics(depth);
+        }
         if !def.old_style.is_empty() && !foreign {
             self.error_help(
                 codes::DECLARATION,
@@ -807,6 +811,10 @@ impl Checker<'_> {
         }
         self.check_ret_complete(&declared, name.span);
         self.refuse_left_out(declared.ty.ty, name.span);
+        if self.in_intrinsics(name.span.lo) {
+            self.program.c_text.intrinsics.insert(id);
+            return self.close_generics(depth);
+        }
         // The user cannot fix what is wrong in a system header: the body is left to C.
         // Nobody else has that of a function of Leeward.
         let before = self.sink.all.len();

@@ -506,6 +506,9 @@ impl Checker<'_> {
 
     pub(crate) fn cast(&mut self, ty: &ast::TypeName, inner: &ast::Expr, span: Span, expected: Option<Ty>) -> Expr {
         let to = self.type_name(ty);
+        if let Some(value) = self.machine_builtin(inner, to.ty, span) {
+            return value;
+        }
         if let Some(destination) = self.cast_allocation(to.ty, inner, expected) {
             let block = self.expr_expecting(inner, Some(destination));
             return Expr { span, ..block };

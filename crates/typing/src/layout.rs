@@ -70,7 +70,7 @@ impl TypeStore {
         }
         let mut align = at.align.max(1);
         if let Some(wanted) = record.align {
-            align = align.max(wanted);
+            align = if record.vector { wanted } else { align.max(wanted) };
         }
         let payload = at.bits.div_ceil(8).max(at.size);
         if record.kind == RecordKind::Tagged {

@@ -57,6 +57,7 @@ mod tasks;
 pub mod tree;
 pub mod types;
 mod va;
+pub mod vectors;
 pub mod walk;
 
 pub use checker::{check, Options};

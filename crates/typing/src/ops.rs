@@ -62,6 +62,9 @@ impl Checker<'_> {
         if self.is_error(value.ty.ty) {
             return value;
         }
+        if let Some(vector) = self.vector_unary(op, &value, span) {
+            return vector;
+        }
         let fits = match op {
             ast::UnaryOp::BitNot => self.is_integer(value.ty.ty),
             _ => self.is_arithmetic(value.ty.ty),
@@ -500,6 +503,9 @@ impl Checker<'_> {
         if self.is_error(a.ty.ty) || self.is_error(b.ty.ty) {
             return self.error_node(span);
         }
+        if let Some(vector) = self.vector_binary(op, &a, &b, span) {
+            return vector;
+        }
         let (pa, pb) = (self.is_pointer_like(&a), self.is_pointer_like(&b));
         match op {
             B::Add if pa && self.is_integer(b.ty.ty) => return self.pointer_plus(a, b, false, span),
@@ -642,6 +648,9 @@ impl Checker<'_> {
         if self.guarded_place(&place) || self.is_error(value.ty.ty) {
             return self.error_node(span);
         }
+        if let Some(vector) = self.vector_assign(op, &place, &value, span) {
+            return vector;
+        }
         let ty = place.ty.ty;
         if let Some(p) = self.program.types.as_pointer(ty) {
             if !matches!(op, ast::BinaryOp::Add | ast::BinaryOp::Sub) || !self.is_integer(value.ty.ty) {
@@ -716,7 +725,7 @@ pub(crate) fn bin_op(op: ast::BinaryOp) -> BinOp {
     }
 }
 
-fn sign(op: ast::BinaryOp) -> &'static str {
+pub(crate) fn sign(op: ast::BinaryOp) -> &'static str {
     use ast::BinaryOp as B;
     match op {
         B::Mul => "*",

@@ -34,6 +34,20 @@ impl Checker<'_> {
             let lost: Vec<_> = attrs.into_iter().filter(|a| a.name.as_str() != "mode").collect();
             self.refuse_attributes(&lost);
         }
+        if let Some(name) = d.declarator.name.filter(|n| self.is_error(ty.ty) && self.in_intrinsics(n.span.lo)) {
+            self.unknown_intrinsics.insert(name.name);
+            return Some(ty);
+        }
+        let attrs: Vec<ast::Attribute> = decl.specs.attrs.iter().chain(&d.declarator.attrs).cloned().collect();
+        let is_vector = |a: &&ast::Attribute| a.name.as_str() == "vector_size";
+        if let Some(attr) = attrs.iter().find(is_vector).filter(|_| self.options.plain_c || system) {
+            let other = |a: &ast::Attribute| NOT_EXPRESSED.contains(&a.name.as_str()) && !is_vector(&a);
+            if attrs.iter().any(other) || attrs.iter().filter(is_vector).count() > 1 {
+                return None;
+            }
+            let align = self.alignment(&decl.specs.alignas, &attrs);
+            return self.vector_typedef(ty, attr, align);
+        }
         for attr in decl.specs.attrs.iter().chain(&d.declarator.attrs) {
             if self.options.plain_c && NOT_EXPRESSED.contains(&attr.name.as_str()) {
                 return None;

@@ -72,6 +72,11 @@ impl Checker<'_> {
             ast::TypeSpec::Builtin(b) => Qty::plain(self.builtin_type(*b)),
             ast::TypeSpec::Named(name, args) => self.named_type(*name, args, place),
             ast::TypeSpec::Record(spec) => Qty::plain(self.record_spec(spec, place)),
+            // Its definition stands in emitted C as it is.
+            ast::TypeSpec::Enum(spec) if self.in_intrinsics(spec.span.lo) => {
+                self.enum_spec(spec, place);
+                Qty::plain(c.uint)
+            }
             ast::TypeSpec::Enum(spec) => Qty::plain(self.enum_spec(spec, place)),
             ast::TypeSpec::TypeofExpr(e, unqual) => {
                 let e = self.unevaluated(e);
@@ -107,6 +112,7 @@ impl Checker<'_> {
             }
             ast::TypeSpec::Endpoint(spec) => Qty::plain(self.endpoint_type(spec, place)),
             ast::TypeSpec::EndSet(word, args) => Qty::plain(self.end_set_type(*word, args)),
+            ast::TypeSpec::Unsupported(word) if self.in_intrinsics(word.span.lo) => Qty::plain(c.error),
             ast::TypeSpec::Unsupported(word) if word.name.as_str() == "pid" => Qty::plain(self.pid_type(false)),
             ast::TypeSpec::Unsupported(word) if is_handle(word.name.as_str()) => {
                 Qty::plain(self.handle_type(word.name))
@@ -186,6 +192,9 @@ impl Checker<'_> {
                 return Qty::plain(c.error);
             }
         };
+        if self.unknown_intrinsics.contains(&name.name) && !self.in_intrinsics(name.span.lo) {
+            self.error(codes::LATER, name.span, format!("`{}` is not built yet", name.name));
+        }
         if !args.is_empty() && !self.is_error(ty.ty) {
             self.error(codes::GENERIC, name.span, format!("`{}` is not a generic type", name.name));
             return Qty::plain(c.error);

@@ -38,6 +38,7 @@ impl Checker<'_> {
                     fields: None,
                     packed: false,
                     align: None,
+                    vector: false,
                     foreign: false,
                     exists: vec![],
                     span: Span::NONE,

@@ -38,6 +38,8 @@ pub struct Program {
     pub strings: Vec<StringLit>,
     /// File-level assembly (plain C).
     pub asm: Vec<Vec<u8>>,
+    /// C that emitted C takes as it is.
+    pub c_text: crate::vectors::CText,
 }
 
 /// A string literal.

@@ -610,6 +610,8 @@ pub struct Record {
     pub packed: bool,
     /// `__attribute__((aligned(n)))`, `alignas`
     pub align: Option<u64>,
+    /// A vector of GNU C: its one member is the array of its lanes, and `align` its alignment.
+    pub vector: bool,
     /// Declared in a system header or in `extern "C"`: laid out by C alone, pointers are one word.
     pub foreign: bool,
     /// Hidden regions (`exists @d;`): values are packed, and used through `unpack` only. Of one
