@@ -296,7 +296,8 @@ impl Emitter<'_, '_> {
         let size = self.unit.types.layout(target).map(|l| l.size);
         let even = size.is_some_and(u64::is_power_of_two);
         let count = self.value(n);
-        if words == 3 && !even {
+        // Plain C has no bounds that a product that wraps could come back into.
+        if words == 3 && !even && !self.unit.options.plain {
             let mut parts = self.operand(a, true).into_iter();
             let (Some(ptr), Some(lo), Some(hi)) = (parts.next(), parts.next(), parts.next()) else { return vec![] };
             let helper = self.unit.helper(&prelude::OFFSET);

@@ -25,6 +25,7 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("run/custodians", "requirements of custodians"),
     ("run/dead_owners_counts", "compares the addresses of freed memory, which the oracle never uses again"),
     ("run/fifo_open_flood", "`open` of a FIFO, which waits for its other end"),
+    ("run/intrinsics_unsafe", "functions of the C compiler's own headers"),
     ("run/process_preempted", "runs more statements than the limit"),
     ("run/processes_many", "what a custodian is charged"),
 ];
