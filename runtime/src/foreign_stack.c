@@ -187,7 +187,7 @@ void lee_foreign_run(void (*function)(void *), void *argument) {
     struct lee_foreign_stack *stack = lee_foreign_stack_take();
     if (stack == NULL)
         lee_fault_memory(NULL, STACK_BYTES);
-    bool rests = __builtin_expect(lee_slice_over || task->process->watch > 0, 0) && lee_preempt_rest();
+    bool rests = __builtin_expect(lee_slice_over || lee_slice_again || task->process->watch > 0, 0) && lee_preempt_rest();
     task->foreign = stack;
     lee_on_task_stack = false;
     lee_foreign_switch(function, argument, stack->high, &stack->left);

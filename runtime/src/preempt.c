@@ -81,6 +81,7 @@ static bool can_be_stopped(const struct lee_stand *stand) {
 static void try_again(void) {
     /* Numerical Recipes, 2nd edition, section 7.1. */
     timers.random = timers.random * 1664525u + 1013904223u;
+    lee_slice_again = true;
     set_timer(timers.again, AGAIN + (long)(timers.random >> 25), false);
 }
 
@@ -153,8 +154,10 @@ bool lee_preempt_rest(void) {
     if (timers.watching)
         set_timer(timers.watch, 0, false);
     timers.watching = false;
-    if (lee_slice_over)
+    if (lee_slice_again) { /* whether or not the slice that it was for has ended meanwhile */
+        lee_slice_again = false;
         set_timer(timers.again, 0, false);
+    }
     return true;
 }
 

@@ -55,6 +55,7 @@ enum { STOP_BYTES = 8 << 10 };
 
 _Thread_local bool lee_tasks_used __attribute__((tls_model("initial-exec")));
 _Thread_local bool lee_slice_over __attribute__((tls_model("initial-exec")));
+_Thread_local volatile bool lee_slice_again __attribute__((tls_model("initial-exec")));
 
 static void trace(struct lee_marker *marker, const void *object, size_t bytes) {
     const struct lee_task *task = object;

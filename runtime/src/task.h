@@ -81,6 +81,8 @@ void lee_task_resume_left(struct lee_task *task, void (*leave)(struct lee_task *
 void lee_task_give_way(void);
 /* The process was not where it can be stopped when its slice ended (preempt.c). */
 extern _Thread_local bool lee_slice_over __attribute__((tls_model("initial-exec")));
+/* preempt.c: a timer was set since C was last called, to try again to stop a process. */
+extern _Thread_local volatile bool lee_slice_again __attribute__((tls_model("initial-exec")));
 /* Where a call might wait too, and holds nothing: loops of long calls are hardly ever seen outside
  * of them. */
 static inline void lee_task_end_slice(void) {
