@@ -191,7 +191,8 @@ struct lee_file *io_make(void) {
     return f;
 }
 
-/* Whether the descriptor is still the file's; else EBADF. C's `close` takes any number, which another process can have by now. */
+/* Whether the descriptor is still the file's; else EBADF. C's `close` takes any number, which
+ * another process can have by now. */
 static bool has_descriptor(const struct lee_file *f) {
     return IO_LIKELY(f->life != 0) ? lee_fd_lives(f->fd, f->life) : lee_fd_is_mine(f->fd);
 }

@@ -35,17 +35,19 @@ int lee_pipe(int fds[2]) {
     return result;
 }
 
-/* Its open file is shared with `fd`: what is changed by the one is so for the other. */
-static int made_from(int fd, int made) {
+/* Its open file is shared with `fd`: what is changed by the one is so for the other. `life`: as for
+ * `lee_fd_replaced`. */
+static int made_from(int fd, int made, uint32_t life) {
     lee_fd_drop_kind(fd, LEE_FD_BLOCKS);
-    return lee_fd_made(made, lee_fd_kind(fd));
+    return lee_fd_replaced(made, lee_fd_kind(fd), life);
 }
 
 int lee_dup(int fd) {
-    return lee_fd_is_mine(fd) ? made_from(fd, dup(fd)) : -1;
+    return lee_fd_is_mine(fd) ? made_from(fd, dup(fd), 0) : -1;
 }
 
-/* dup2 to a number that nobody has. Another process may get it at any moment, so the system is asked for the first free one from there on. */
+/* dup2 to a number that is free. Another process may get it at any moment, so the system is asked
+ * for the first free one from there on. */
 static int dup_to_free(int fd, int to) {
     int made = fcntl(fd, F_DUPFD, to);
     if (made >= 0 && made != to) {
@@ -53,7 +55,7 @@ static int dup_to_free(int fd, int to) {
         errno = EBADF;
         return -1;
     }
-    return made_from(fd, made);
+    return made_from(fd, made, 0);
 }
 
 int lee_dup2(int fd, int to) {
@@ -67,8 +69,7 @@ int lee_dup2(int fd, int to) {
         return dup2(fd, to);
     uint32_t life = lee_fd_life(to);
     lee_fd_closes(to);
-    lee_fd_drop_kind(fd, LEE_FD_BLOCKS);
-    return lee_fd_replaced(dup2(fd, to), lee_fd_kind(fd), life);
+    return made_from(fd, dup2(fd, to), life);
 }
 
 int lee_close(int fd) {
@@ -97,7 +98,7 @@ int lee_fcntl(int fd, int command, ...) {
         return -1;
     int result = fcntl(fd, command, argument);
     if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
-        return made_from(fd, result);
+        return made_from(fd, result, 0);
     if (command == F_SETFL && result == 0)
         lee_fd_drop_kind(fd, LEE_FD_BLOCKS);
     return result;

@@ -441,6 +441,13 @@ pub fn whole_local(operand: &Operand) -> Option<Local> {
     operand.place().and_then(|place| place.as_local())
 }
 
+/// The temporary that the operand moves.
+pub fn moved_temp(body: &Body, operand: &Operand) -> Option<Local> {
+    let Operand::Move(place) = operand else { return None };
+    let is_temp = |local: &Local| body.locals.get(local.0 as usize).is_some_and(|d| d.kind == mir::ir::LocalKind::Temp);
+    place.as_local().filter(is_temp)
+}
+
 fn constant_temps(body: &Body) -> Vec<Option<Const>> {
     let mut writes = vec![0u32; body.locals.len()];
     for stmt in body.blocks.iter().flat_map(|block| &block.stmts) {

@@ -8,6 +8,7 @@
 //! object has an owner.
 
 use crate::codes::NO_GC;
+use crate::framework::moved_temp;
 use mir::ir::*;
 use mir::ty::{operand_ty, place_ty};
 use source::{Diagnostic, Sink, Span};
@@ -94,10 +95,10 @@ impl Look<'_> {
                             self.given(arg, param.ty, span);
                         }
                         // What is printed, and structs that are lent.
-                        Some(_) | None if self.is_lost(arg) => {
+                        _ if self.is_lost(arg) => {
                             self.report_lost(span, "this object is only lent, and nothing takes it afterwards");
                         }
-                        Some(_) | None => {}
+                        _ => {}
                     }
                 }
                 self.result(call.dest.as_ref(), func.ret, span);
@@ -117,7 +118,7 @@ impl Look<'_> {
         let Operand::Move(_) = operand else { return };
         let Ok(from) = operand_ty(self.program, self.body, operand) else { return };
         if !self.owned_in_heap(from) {
-        } else if self.only_looks(to) || !self.holds_pointers(to) {
+        } else if self.only_looks(to) || !self.program.types.has_pointers(to) {
             self.report_lost(span, "this object is only lent, and nothing takes it afterwards");
         } else if self.shared(to).is_some() {
             self.sink.push(
@@ -133,14 +134,8 @@ impl Look<'_> {
 
     /// A temporary that is moved to where nothing is owned.
     fn is_lost(&self, operand: &Operand) -> bool {
-        let Operand::Move(place) = operand else { return false };
-        let decl = place.as_local().and_then(|local| self.body.locals.get(local.0 as usize));
-        let owned = || operand_ty(self.program, self.body, operand).is_ok_and(|ty| self.owned_in_heap(ty));
-        decl.is_some_and(|decl| decl.kind == LocalKind::Temp) && owned()
-    }
-
-    fn holds_pointers(&self, ty: Ty) -> bool {
-        self.program.types.has_pointers(ty)
+        moved_temp(self.body, operand).is_some()
+            && operand_ty(self.program, self.body, operand).is_ok_and(|ty| self.owned_in_heap(ty))
     }
 
     fn owned_in_heap(&self, ty: Ty) -> bool {

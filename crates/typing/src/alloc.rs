@@ -115,7 +115,7 @@ impl Checker<'_> {
     }
 
     /// The type of an allocation that is cast, `(char **)malloc(n)`: that of its destination, if it
-    /// differs only in the words of pointers, `const` among them: nobody else has the memory yet.
+    /// differs only in the words of pointers, `const` among them: no one else has the memory yet.
     pub(crate) fn cast_allocation(&self, to: Ty, inner: &ast::Expr, expected: Option<Ty>) -> Option<Ty> {
         let ast::ExprKind::Call { callee, .. } = &inner.kind else { return None };
         let ast::ExprKind::Ident(name) = callee.kind else { return None };

@@ -92,7 +92,7 @@ pub struct FnCtx {
     pub cursors: FxHashSet<LocalId>,
     /// Those of them that the program writes as pointers: `for (struct node *n = head; n; n = n->next)`.
     pub walkers: FxHashSet<LocalId>,
-    /// The expression statement, or part of one, whose value nobody uses.
+    /// The expression statement, or part of one, whose value is not used.
     pub unused_value: Option<Span>,
     /// What `expose` opens around the code at hand, innermost last.
     pub exposed: Vec<crate::exchange::Exposed>,

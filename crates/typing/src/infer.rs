@@ -241,19 +241,14 @@ impl Checker<'_> {
         }
     }
 
-    /// An assignment to a local, which is no initialiser.
+    /// An assignment to a local that is not its initialiser.
     pub(crate) fn note_step(&mut self, local: LocalId, value: &Expr, span: Span) {
         let step = self.is_unused(span) && self.is_owned_field_of(value, local);
-        let Some(state) = self.inferred_mut(local).filter(|state| if step { !state.steps } else { !state.strays })
-        else {
-            return;
-        };
-        if step {
-            state.steps = true;
-        } else {
-            state.strays = true;
+        let Some(state) = self.inferred_mut(local) else { return };
+        let flag = if step { &mut state.steps } else { &mut state.strays };
+        if !std::mem::replace(flag, true) {
+            self.changed();
         }
-        self.changed();
     }
 
     /// Whether the value is read from an owned field of what the local leads to.
@@ -284,7 +279,8 @@ impl Checker<'_> {
     }
 
     /// `for (struct node *n = head; n; n = n->next) n->value = 0;`: what the loop's variable leads
-    /// to is changed, so it is no view, and it moves on through owned pointers, so it is no borrow.
+    /// to is changed, so it is not a view, and it moves on through owned pointers, so it is not a
+    /// borrow.
     /// It is a cursor, `for (cursor pp = &head; *pp; pp = &(*pp)->next)`, and `n` stands for `*pp`.
     pub(crate) fn walker_stmt(&mut self, init: &ast::Stmt) -> Option<Stmt> {
         let ast::StmtKind::Decl(decl) = &init.kind else { return None };
@@ -317,8 +313,8 @@ impl Checker<'_> {
         Some(self.stmt_node(kind, init.span))
     }
 
-    /// A cursor empties a slot until the loop ends. The program does not say so: where it might tell,
-    /// the variable is none.
+    /// A cursor empties a slot until the loop ends. The program does not say so: where it could
+    /// notice, the variable is not a cursor.
     pub(crate) fn check_walker<'e>(
         &mut self,
         init: Option<&ast::Stmt>,

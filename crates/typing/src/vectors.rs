@@ -348,7 +348,7 @@ impl Checker<'_> {
                 out.push_str(line);
             }
         }
-        // What follows is no header.
+        // What follows is not part of a header.
         out.push_str("\n# 1 \"emitted\"\n");
         self.program.c_text.headers = out;
     }

@@ -251,7 +251,7 @@ impl Moved<'_> {
             state.pairs.extend(to.as_local().filter(|_| is_same).map(|to| (slot, to)));
         }
         if let Some(slot) = self.takes.contains(&at).then(|| self.freed(stmt)).flatten() {
-            // Where it has no name to tell it by, nobody looks at it by that.
+            // A slot without a name of its own cannot be looked at by one.
             let take = Take { at, slot: self.elements.place(slot), to: None, gone: Gone::Freed };
             state.taken.extend(self.is_told_apart(slot).then_some(take));
         }

@@ -2,7 +2,7 @@
 //! gives and a statement drops, tests, compares, prints or lends. To lose one is an error whatever
 //! the options say; what is lost in the collected heap is the collector's.
 //!
-//! A temporary that is moved into something that does not own is owned by nobody afterwards.
+//! A temporary that is moved into something that does not own has no owner afterwards.
 
 use mir::ir::*;
 use mir::ty::{operand_ty, owns, place_ty};
@@ -11,6 +11,7 @@ use typing::types::Ty;
 use super::paths::is_strict;
 use super::report::Finding;
 use super::Ownership;
+use crate::framework::moved_temp;
 
 impl Ownership<'_> {
     /// Finds them all.
@@ -47,9 +48,7 @@ impl Ownership<'_> {
     }
 
     fn gives_up(&self, operand: &Operand) -> bool {
-        let Operand::Move(place) = operand else { return false };
-        let temp = place.as_local().and_then(|l| self.body.locals.get(l.0 as usize));
-        let made = temp.is_some_and(|decl| decl.kind == LocalKind::Temp);
-        made && operand_ty(self.program, self.body, operand).is_ok_and(|ty| self.is_kept_strictly(ty))
+        moved_temp(self.body, operand).is_some()
+            && operand_ty(self.program, self.body, operand).is_ok_and(|ty| self.is_kept_strictly(ty))
     }
 }
