@@ -120,6 +120,7 @@ pub(crate) enum Kind {
     Peeked {
         place: Place,
         by: Span,
+        lent: Lent,
     },
     SlotKept(Local),
     /// A pointer into an arena is used after the arena.
@@ -180,8 +181,8 @@ impl Finding {
     pub fn slot(span: Span, place: Place, verb: Verb) -> Finding {
         Finding { span, kind: Kind::Slot { place, verb } }
     }
-    pub fn peeked(span: Span, place: Place, by: Span) -> Finding {
-        Finding { span, kind: Kind::Peeked { place, by } }
+    pub fn peeked(span: Span, place: Place, by: Span, lent: Lent) -> Finding {
+        Finding { span, kind: Kind::Peeked { place, by, lent } }
     }
     pub fn slot_kept(span: Span, local: Local) -> Finding {
         Finding { span, kind: Kind::SlotKept(local) }
@@ -267,6 +268,13 @@ pub(crate) fn all(
             let is_known = sink.all.iter().any(|d| d.code == NOT_LIVE && covers(d.span));
             let is_told = diagnostics.iter().any(|d: &Diagnostic| d.code == OUTLIVES && Some(d.span) == site);
             if is_known || is_told || !reported.insert(by.holder.local.0 as usize) {
+                continue;
+            }
+        }
+        if let Kind::Peeked { lent, .. } = finding.kind {
+            let is_variable =
+                ownership.body.locals.get(lent.holder.local.0 as usize).is_some_and(|d| d.kind != LocalKind::Temp);
+            if is_variable && !reported.insert(lent.holder.local.0 as usize) {
                 continue;
             }
         }
@@ -447,7 +455,7 @@ impl Words<'_, '_> {
             Kind::Ended { local, by } => self.ended(span, *local, *by),
             Kind::Leak { node, lost, some, at } => self.leak(span, *node, *lost, *some, *at, options),
             Kind::Slot { place, verb } => self.slot(span, place, *verb),
-            Kind::Peeked { place, by } => self.peeked(span, place, *by),
+            Kind::Peeked { place, by, lent } => self.peeked(span, place, *by, *lent),
             Kind::SwapInside => Diagnostic::error(
                 LENT,
                 span,
@@ -491,7 +499,20 @@ impl Words<'_, '_> {
         )
     }
 
-    fn peeked(&self, span: Span, place: &Place, by: Span) -> Diagnostic {
+    fn peeked(&self, span: Span, place: &Place, by: Span, lent: Lent) -> Diagnostic {
+        let named = self.ownership.body.locals.get(lent.holder.local.0 as usize).is_some_and(|d| d.name.is_some());
+        if named {
+            let name = self.slot_name(place);
+            let holder = self.holder_name(lent.holder);
+            let message = format!("{name} may be gone before the last use of {holder}, which points to it");
+            let mut d = Diagnostic::error(SLOT, span, message).label(by, "this may empty the slot");
+            if let Some(used) = self.next_use(lent).filter(|used| *used != by) {
+                d = d.label(used, format!("{holder} is used here"));
+            }
+            d = d.note("calls of other functions, stores of what is owned and releases may empty any slot");
+            let before = format!("do this after the last use of {holder}, or keep what is needed of it in a variable");
+            return d.help(format!("{before}; else {}", self.looked_through(place)));
+        }
         let d = self.slot(span, place, Verb::Borrowed);
         if by.lo <= span.lo && span.hi <= by.hi {
             return d.note("only C functions that call nothing back and let no other task run (`[[lee::leaf]]`) take what a slot holds");
@@ -499,10 +520,30 @@ impl Words<'_, '_> {
         d.label(by, "this may empty the slot first: do it before, and keep what it gives in a local")
     }
 
-    fn slot(&self, span: Span, place: &Place, verb: Verb) -> Diagnostic {
+    fn slot_name(&self, place: &Place) -> String {
         let name = place_name(self.ownership.program, self.ownership.body, place);
-        let slot = name.as_ref().map_or("what is in a slot".to_string(), |n| format!("what is in the slot `{n}`"));
-        let name = name.unwrap_or("slot".to_string());
+        name.map_or("what is in a slot".to_string(), |n| format!("what is in the slot `{n}`"))
+    }
+
+    /// How to use what a slot holds for longer.
+    fn looked_through(&self, place: &Place) -> String {
+        let name = place_name(self.ownership.program, self.ownership.body, place).unwrap_or("slot".to_string());
+        let types = &self.ownership.program.types;
+        let base = place.base_local().and_then(|l| self.ownership.body.locals.get(l.0 as usize));
+        let shared = base.filter(|d| types.as_pointer(d.ty.ty).is_some_and(|p| p.own == Own::Shared));
+        let front = shared.and_then(|d| d.name).map_or("the pointer in front".to_string(), |n| format!("`{n}`"));
+        let look = format!("to look through it, make {front} a `view` (`T *view`)");
+        match self.is_union_member(place) {
+            true => format!("{look}; to change what it leads to, take it out with `:=:`"),
+            false => format!(
+                "{look}; to change what it leads to, walk by a cursor: `cursor pp = &{name};`; or take it out with `:=:`"
+            ),
+        }
+    }
+
+    fn slot(&self, span: Span, place: &Place, verb: Verb) -> Diagnostic {
+        let slot = self.slot_name(place);
+        let name = place_name(self.ownership.program, self.ownership.body, place).unwrap_or("slot".to_string());
         if verb == Verb::TakenOut {
             return Diagnostic::error(
                 SLOT,
@@ -541,16 +582,7 @@ impl Words<'_, '_> {
             Verb::Freed => format!(
                 "do not use `{name}` after the `free` before something is stored there; or write `{name} = nullptr`, which frees what it held"
             ),
-            Verb::Borrowed => {
-                let front = shared.and_then(|d| d.name).map_or("the pointer in front".to_string(), |n| format!("`{n}`"));
-                let look = format!("to look through it, make {front} a `view` (`T *view`)");
-                match self.is_union_member(place) {
-                    true => format!("{look}; to change what it leads to, take it out with `:=:`"),
-                    false => format!(
-                        "{look}; to change what it leads to, walk by a cursor: `cursor pp = &{name};`; or take it out with `:=:`"
-                    ),
-                }
-            }
+            Verb::Borrowed => self.looked_through(place),
             // A field that another one counts is not exchanged.
             _ if counted => format!("take it out: `taken = {name}; {name} = nullptr;`, and nothing in between"),
             _ => {

@@ -396,34 +396,55 @@ impl Walker<'_> {
     }
 
     /// Whether other code than C code that calls nothing back runs, or something owned is stored,
-    /// moved or released.
+    /// moved or released, other than in a local that has no slots.
     fn empties_slots(&self, kind: &StmtKind) -> bool {
         let types = &self.program.types;
+        let stored = |dest: &Place| owns(types, self.place_ty(dest)) && !self.is_in_no_slot(dest);
         match kind.action() {
-            Action::Assign => kind.as_assign().is_some_and(|(dest, value)| {
-                let named = dest.as_local().is_none_or(|l| !self.is_temp(l));
-                value.as_alloc().is_some() || named && owns(types, self.place_ty(dest))
-            }),
+            Action::Assign => kind.as_assign().is_some_and(|(dest, value)| value.as_alloc().is_some() || stored(dest)),
             Action::Call => {
-                let Some(Call { callee, args, ty, .. }) = kind.as_call() else { return true };
+                let Some(Call { dest, callee, args, ty }) = kind.as_call() else { return true };
                 let leaf = types.as_func(*ty).is_some_and(|f| f.leaf && !f.params.iter().any(|p| p.consume));
                 let gives = |arg: &Operand| {
                     let target = operand_ty(self.program, self.body, arg).ok().and_then(|ty| types.as_pointer(ty));
                     target
                         .is_some_and(|p| owns(types, p.target.ty) || matches!(types.kind(p.target.ty), TyKind::Func(_)))
                 };
-                !callee.is_trusted(self.program) || !leaf || args.iter().any(gives)
+                !callee.is_trusted(self.program) || !leaf || args.iter().any(gives) || dest.as_ref().is_some_and(stored)
             }
             Action::Check | Action::None => false,
-            Action::Storage => kind.ends().is_some(),
-            Action::Fill
-            | Action::Assembly
+            Action::Storage => kind.ends().is_some_and(|local| stored(&Place::local(local))),
+            Action::Fill => {
+                let mut empties = false;
+                mir::effects::stmt_places(kind, &mut |place, _| empties |= !self.is_in_no_slot(place));
+                empties
+            }
+            Action::Assembly
             | Action::Copy
             | Action::Arguments
             | Action::Owner
             | Action::Region
             | Action::Send
             | Action::Channel => true,
+        }
+    }
+
+    /// Whether the place lies in a local that nothing else leads to, and that has no elements.
+    fn is_in_no_slot(&self, place: &Place) -> bool {
+        let Some(local) = place.local_part() else { return false };
+        let decl = self.body.locals.get(local.0 as usize);
+        decl.is_some_and(|d| !d.address_taken && !self.has_elements(d.ty.ty, 0))
+    }
+
+    fn has_elements(&self, ty: Ty, depth: u32) -> bool {
+        let types = &self.program.types;
+        match types.kind(ty) {
+            TyKind::Array { .. } => true,
+            TyKind::Record(r) => {
+                let fields = types.record(*r).fields.as_ref();
+                depth > 8 || fields.is_none_or(|all| all.iter().any(|f| self.has_elements(f.ty.ty, depth + 1)))
+            }
+            _ => false,
         }
     }
 
@@ -473,7 +494,7 @@ impl Walker<'_> {
         if let Some(token) = value.owned.filter(|_| !owns(&self.program.types, ty)) {
             m.things.entry(token).and_modify(|t| t.owed = false);
         }
-        if !is_temp && value.needs.iter().any(|t| m.peeks.contains(t)) {
+        if dest.local_part().is_none() && value.needs.iter().any(|t| m.peeks.contains(t)) {
             self.wrong("keeps what is in a slot");
         }
         if !is_temp {

@@ -63,10 +63,7 @@ impl Walker<'_> {
                 let mut value = self.read(m, place)?;
                 let lends_pointer = kind.lends_pointer();
                 let in_slot = lends_pointer && self.is_slot(place) && owns(&self.program.types, self.place_ty(place));
-                if in_slot && *kind == BorrowKind::View {
-                    self.wrong("lends what is in a slot");
-                }
-                if in_slot && kind.lends_shared() {
+                if in_slot {
                     let token = m.token(Thing { alive: true, zeroed: false, owed: false, lent: false, depth: 0 });
                     m.peeks.insert(token);
                     value.needs.insert(token);
