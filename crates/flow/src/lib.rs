@@ -1,10 +1,12 @@
 //! Dataflow analyses on MIR: what the types of single expressions cannot tell. `pass` lists them.
 
 pub mod codes;
+pub mod emptied;
 mod first_test;
 pub mod framework;
 pub mod initialised;
 mod inlining;
+mod leaf;
 mod moved;
 mod names;
 pub mod no_gc;

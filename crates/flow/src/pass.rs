@@ -1,5 +1,6 @@
 //! The passes over MIR, in order.
 
+use crate::emptied::Emptied;
 use crate::{
     framework, initialised, inlining, moved, no_gc, null_facts, ownership, regions, typestate, verify_ownership,
 };
@@ -61,12 +62,14 @@ pub fn check(program: &mut Program, sink: &mut Sink, options: Options) -> Report
     // What may wait matters to cursors only.
     let has_cursor = |body: &Body| !ownership::paths::cursors(body).is_empty();
     let waits = program.bodies.iter().any(has_cursor).then(|| Waits::new(program));
+    let emptied = report.timed("emptied", || Emptied::new(program));
+    let known = Known { waits: waits.as_ref(), emptied: &emptied };
     let mut bodies = std::mem::take(&mut program.bodies);
     for body in bodies.iter_mut().filter(|body| !body.unchecked) {
         let before = sink.all.len();
-        check_body(program, waits.as_ref(), body, sink, &mut report, options);
+        check_body(program, &known, body, sink, &mut report, options);
         if options.verify && sink.all.len() == before {
-            let mut found = report.timed("verify ownership", || verify_ownership::body(program, body, true));
+            let mut found = report.timed("verify ownership", || verify_ownership::body(program, &emptied, body));
             report.verify.append(&mut found);
         }
     }
@@ -82,10 +85,18 @@ pub fn check(program: &mut Program, sink: &mut Sink, options: Options) -> Report
     report
 }
 
+/// What is known of the functions of the file.
+pub(crate) struct Known<'a> {
+    /// Which wait; none if nothing asks for it.
+    pub waits: Option<&'a Waits>,
+    /// Which leave what their parameters lead to empty.
+    pub emptied: &'a Emptied,
+}
+
 /// The list of passes. Each one's header says what it needs, changes and guarantees.
 fn check_body(
     program: &Program,
-    waits: Option<&Waits>,
+    known: &Known,
     body: &mut Body,
     sink: &mut Sink,
     report: &mut Report,
@@ -111,6 +122,6 @@ fn check_body(
     let regions = report.timed("regions", || regions::run(program, body, sink, &mut reported));
     body.infer_owes = (0..body.infer_regions).map(|n| regions.heap_of(Region::Infer(n))).collect();
     let how = ownership::Options { leaks_are_warnings: options.leaks_are_warnings };
-    report.timed("ownership", || ownership::run(program, waits, body, &regions, how, sink, &mut reported));
+    report.timed("ownership", || ownership::run(program, known, body, &regions, how, sink, &mut reported));
     report.timed("typestate", || typestate::run(program, body, sink, &mut reported));
 }

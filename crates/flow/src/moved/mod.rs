@@ -17,6 +17,7 @@
 //! new one is the same.
 
 mod elements;
+mod later;
 mod stored;
 mod taken;
 
@@ -31,7 +32,8 @@ use crate::framework::{count_work, solve, Analysis, Direction, Edge, Item, Point
 use crate::ownership::paths::{cursors, is_kept};
 use elements::Elements;
 use stored::Stored;
-use taken::{changes, Gone, Take};
+pub(crate) use taken::{changes, tests};
+use taken::{Gone, Take};
 
 /// Paths and the locals that they were moved to, in order.
 type Pairs = Vec<(Place, Local)>;
@@ -65,26 +67,21 @@ enum Change {
     Clear(Place),
 }
 
+/// At most so many moves of one body are made later.
+const LATER: usize = 8;
+
 /// Replaces the places of one body.
 pub(crate) fn run(program: &Program, body: &mut Body) {
-    let mut changes = {
-        let cursors = cursors(body).into_iter().collect();
-        let (takes, stored, elements) = (FxHashSet::default(), Stored::default(), Elements::new(program, body));
-        let mut moved = Moved { program, body, cursors, takes, stored, elements };
-        moved.takes = moved.find_takes();
-        let stmts = body.blocks.iter().flat_map(|b| &b.stmts);
-        let mut paths: Vec<Place> = vec![];
-        for (from, _) in stmts.filter_map(|stmt| moved.made(stmt)) {
-            if !paths.contains(from) {
-                paths.push(from.clone());
-            }
-        }
-        if moved.takes.is_empty() && paths.is_empty() {
-            return;
-        }
-        moved.stored = Stored::new(body, paths);
-        moved.changes()
-    };
+    let (mut changes, mut refused) = find(program, body);
+    for _ in 0..LATER {
+        let better = refused.iter().find_map(|&at| {
+            let body = Moved::new(program, body).later(at)?;
+            let (changes, others) = find(program, &body);
+            (others.len() < refused.len()).then_some((body, changes, others))
+        });
+        let Some((new, new_changes, others)) = better else { break };
+        (*body, changes, refused) = (new, new_changes, others);
+    }
     // From the last on: an exchange is one statement more.
     changes.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
     for (at, change) in changes {
@@ -150,8 +147,35 @@ pub(crate) fn run(program: &Program, body: &mut Body) {
     }
 }
 
+/// The changes of one body, and the moves out of slots that somebody may see.
+fn find(program: &Program, body: &Body) -> (Vec<(Point, Change)>, Vec<Point>) {
+    let mut moved = Moved::new(program, body);
+    moved.takes = moved.find_takes();
+    let stmts = body.blocks.iter().flat_map(|b| &b.stmts);
+    let mut paths: Vec<Place> = vec![];
+    for (from, _) in stmts.filter_map(|stmt| moved.made(stmt)) {
+        if !paths.contains(from) {
+            paths.push(from.clone());
+        }
+    }
+    if moved.takes.is_empty() && paths.is_empty() {
+        return (vec![], vec![]);
+    }
+    moved.stored = Stored::new(body, paths);
+    moved.changes()
+}
+
+impl<'a> Moved<'a> {
+    fn new(program: &'a Program, body: &'a Body) -> Moved<'a> {
+        let cursors = cursors(body).into_iter().collect();
+        let (takes, stored, elements) = (FxHashSet::default(), Stored::default(), Elements::new(program, body));
+        Moved { program, body, cursors, takes, stored, elements }
+    }
+}
+
 impl Moved<'_> {
-    fn changes(&mut self) -> Vec<(Point, Change)> {
+    fn changes(&mut self) -> (Vec<(Point, Change)>, Vec<Point>) {
+        let mut refused = vec![];
         loop {
             let results = solve(&*self, self.body, &Cfg::new(self.body));
             let mut changes: Vec<(Point, Change)> = vec![];
@@ -185,8 +209,10 @@ impl Moved<'_> {
             });
             // The slot may be seen empty: the move stays one, and is reported.
             if seen.is_empty() {
-                return changes;
+                return (changes, refused);
             }
+            let new = seen.iter().filter(|at| !refused.contains(*at)).copied().collect::<Vec<_>>();
+            refused.extend(new);
             self.takes.retain(|take| !seen.contains(take));
         }
     }

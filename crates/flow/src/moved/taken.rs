@@ -242,6 +242,11 @@ impl Moved<'_> {
         });
     }
 
+    /// Whether the access may be one to what is in the slot, by another name.
+    pub(super) fn sees(&self, take: &Take, place: &Place, kind: Kind) -> bool {
+        self.meets(take, place, kind) == Meets::Sees
+    }
+
     fn meets(&self, take: &Take, place: &Place, kind: Kind) -> Meets {
         let slot = &take.slot;
         let sees = |sees| if sees { Meets::Sees } else { Meets::Nothing };
@@ -308,41 +313,41 @@ impl Moved<'_> {
         if state.taken.is_empty() {
             return;
         }
-        let Some((place, not_null)) = self.tests(from, operand) else { return };
+        let Some((place, not_null)) = tests(self.program, self.body, from, operand) else { return };
         if not_null != holds {
             state.taken.retain(|take| place != take.slot && take.to.as_ref() != Some(&place));
         }
     }
+}
 
-    /// The pointer that the condition at the end of the block tests, and whether it is true for one
-    /// that is not null.
-    fn tests(&self, block: BlockId, operand: &Operand) -> Option<(Place, bool)> {
-        let stmts = &self.body.blocks.get(block.0 as usize)?.stmts;
-        let (mut place, mut not_null) = (operand.place()?.clone(), true);
-        let mut tested_at = stmts.len();
-        loop {
-            let ty = place_ty(self.program, self.body, &place).ok()?.ty;
-            if self.program.types.as_pointer(ty).is_some() {
-                // What the place holds at the branch must be what was tested.
-                let changed = stmts.iter().skip(tested_at).any(|stmt| changes_path(stmt, &place));
-                return (!changed).then_some((place, not_null));
-            }
-            let local = place.as_local()?;
-            let mut before = stmts.iter().enumerate().take(tested_at).rev();
-            let (at, value) = before.find_map(|(n, stmt)| Some((n, stmt.kind.assigned_to(local)?)))?;
-            tested_at = at;
-            let (tested, same) = match (value.tested(), value.as_binary()) {
-                (Some(tested), _) => tested,
-                (None, Some((op @ (BinOp::Eq | BinOp::Ne), a, b, _))) => match (is_null(a), is_null(b)) {
-                    (false, true) => (a, op == BinOp::Ne),
-                    (true, false) => (b, op == BinOp::Ne),
-                    _ => return None,
-                },
-                (None, _) => return None,
-            };
-            place = tested.place()?.clone();
-            not_null = not_null == same;
+/// The pointer that the condition at the end of the block tests, and whether it is true for one
+/// that is not null.
+pub(crate) fn tests(program: &Program, body: &Body, block: BlockId, operand: &Operand) -> Option<(Place, bool)> {
+    let stmts = &body.blocks.get(block.0 as usize)?.stmts;
+    let (mut place, mut not_null) = (operand.place()?.clone(), true);
+    let mut tested_at = stmts.len();
+    loop {
+        let ty = place_ty(program, body, &place).ok()?.ty;
+        if program.types.as_pointer(ty).is_some() {
+            // What the place holds at the branch must be what was tested.
+            let changed = stmts.iter().skip(tested_at).any(|stmt| changes_path(stmt, &place));
+            return (!changed).then_some((place, not_null));
         }
+        let local = place.as_local()?;
+        let mut before = stmts.iter().enumerate().take(tested_at).rev();
+        let (at, value) = before.find_map(|(n, stmt)| Some((n, stmt.kind.assigned_to(local)?)))?;
+        tested_at = at;
+        let (tested, same) = match (value.tested(), value.as_binary()) {
+            (Some(tested), _) => tested,
+            (None, Some((op @ (BinOp::Eq | BinOp::Ne), a, b, _))) => match (is_null(a), is_null(b)) {
+                (false, true) => (a, op == BinOp::Ne),
+                (true, false) => (b, op == BinOp::Ne),
+                _ => return None,
+            },
+            (None, _) => return None,
+        };
+        place = tested.place()?.clone();
+        not_null = not_null == same;
     }
 }
 
@@ -356,7 +361,7 @@ fn changes_path(stmt: &Stmt, path: &Place) -> bool {
 }
 
 /// Whether what is in the place may be another, or elsewhere, after the access.
-pub(super) fn changes(kind: Kind) -> bool {
+pub(crate) fn changes(kind: Kind) -> bool {
     match kind {
         Kind::Read | Kind::Copy | Kind::Lend(_) | Kind::Mention | Kind::Step => false,
         Kind::Move

@@ -68,6 +68,7 @@ impl Ownership<'_> {
                         s.forget(local);
                     }
                 }
+                self.call_empties(s, at, callee, args);
             }
             StmtKind::Dispose { value, handle, .. } => {
                 let parts = self.dispose(s, at, value, span, report);
@@ -122,6 +123,18 @@ impl Ownership<'_> {
             }),
         }
         vec![]
+    }
+
+    /// What the function leaves empty owns nothing after the call.
+    fn call_empties(&self, s: &mut State, at: Point, callee: &Callee, args: &[Operand]) {
+        let target = |arg: &Operand| Some(self.resolver.place(&arg.place()?.clone().then(Proj::Deref)));
+        let after = Point { stmt: at.stmt + 1, ..at };
+        for place in self.emptied.by_call(callee, args, &target) {
+            let Some(found) = self.find(&place).filter(|f| f.exact && self.paths.nodes[f.node].owned) else { continue };
+            if s.of(found.node) & (MOVED | UNSET) == 0 && self.is_certain(s, after, found.node) {
+                s.set(&self.paths, found.node, NULL, 0);
+            }
+        }
     }
 
     /// What leaving the function does.

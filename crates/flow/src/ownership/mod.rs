@@ -28,12 +28,13 @@ use mir::cfg::Cfg;
 use mir::effects::{stmt_places, term_places, Access};
 use mir::ir::*;
 use mir::resolve::Resolver;
-use mir::waits::Waits;
 use rustc_hash::FxHashMap;
 use source::{Sink, Span};
 use typing::types::TyKind;
 
+use crate::emptied::Emptied;
 use crate::framework::{solve, Analysis, Direction, Edge, Item, Point, Results};
+use crate::pass::Known;
 use crate::regions::{Form, Regions};
 use live::Live;
 use paths::{NodeId, Paths};
@@ -61,6 +62,7 @@ pub(crate) enum Gone {
 /// The analysis of one body.
 pub(crate) struct Ownership<'a> {
     pub program: &'a Program,
+    pub emptied: &'a Emptied,
     pub body: &'a Body,
     pub regions: &'a Regions,
     pub paths: Paths,
@@ -85,9 +87,9 @@ pub(crate) struct Ownership<'a> {
 }
 
 /// Checks one body. Variables in `reported` get no report.
-pub fn run(
+pub(crate) fn run(
     program: &Program,
-    waits: Option<&Waits>,
+    known: &Known,
     body: &mut Body,
     regions: &Regions,
     options: Options,
@@ -96,7 +98,7 @@ pub fn run(
 ) {
     let moved = {
         let cfg = Cfg::new(body);
-        let ownership = Ownership::new(program, body, regions);
+        let ownership = Ownership::new(program, known.emptied, body, regions);
         let mut found = vec![];
         ownership.unused_results(&mut found);
         if ownership.is_trivial() && found.is_empty() {
@@ -108,7 +110,7 @@ pub fn run(
             let mut state = state.clone();
             match item {
                 Item::Stmt(stmt) => {
-                    let waits = waits.filter(|waits| !stmt.is_unsafe && waits.statement(&stmt.kind));
+                    let waits = known.waits.filter(|waits| !stmt.is_unsafe && waits.statement(&stmt.kind));
                     if let Some(waits) = waits {
                         found.extend(ownership.cursor_over_wait(&state, stmt.span, waits.started));
                     }
@@ -138,7 +140,7 @@ pub fn run(
 }
 
 impl<'a> Ownership<'a> {
-    fn new(program: &'a Program, body: &'a Body, regions: &'a Regions) -> Ownership<'a> {
+    fn new(program: &'a Program, emptied: &'a Emptied, body: &'a Body, regions: &'a Regions) -> Ownership<'a> {
         let paths = Paths::new(program, body);
         let resolver = Resolver::new(body);
         let lent = regions
@@ -159,6 +161,7 @@ impl<'a> Ownership<'a> {
         }
         let mut this = Ownership {
             program,
+            emptied,
             body,
             regions,
             paths,

@@ -7,8 +7,6 @@
 //! after it is no longer what a slot holds.
 
 use mir::ir::*;
-use mir::ty::{operand_ty, owns};
-use typing::types::{FuncTy, Ty, TyKind};
 
 use super::effects::Report;
 use super::lending::Lent;
@@ -16,6 +14,7 @@ use super::report::Finding;
 use super::state::State;
 use super::Ownership;
 use crate::framework::Point;
+use crate::leaf::is_leaf;
 use crate::regions::Form;
 
 /// The slots that a statement may empty.
@@ -81,7 +80,7 @@ impl Ownership<'_> {
                 None => Empties::Any,
             },
             Action::Call => match stmt.kind.as_call() {
-                Some(call) if self.is_leaf(call.callee, call.args, *call.ty) => {
+                Some(call) if is_leaf(self.program, self.body, call.callee, call.args, *call.ty) => {
                     call.dest.as_ref().map_or(Empties::None, |dest| self.stored(dest))
                 }
                 Some(_) | None => Empties::Any,
@@ -115,27 +114,9 @@ impl Ownership<'_> {
         local.map_or(Empties::Any, Empties::Local)
     }
 
-    /// Whether the call of a trusted function leaves all slots as they are: it gets nothing that it
-    /// could change one through, and nothing to call.
-    fn is_leaf(&self, callee: &Callee, args: &[Operand], ty: Ty) -> bool {
-        let types = &self.program.types;
-        let leaf = |f: &FuncTy| f.leaf && f.params.iter().all(|p| !p.consume && self.is_harmless(p.ty));
-        let given = |arg: &Operand| operand_ty(self.program, self.body, arg).is_ok_and(|ty| self.is_harmless(ty));
-        callee.is_trusted(self.program) && types.as_func(ty).is_some_and(|f| leaf(&f)) && args.iter().all(given)
-    }
-
     /// Whether other tasks may run before the call returns, once its arguments were read.
     fn waits(&self, stmt: &Stmt) -> bool {
         let Some(Call { ty, .. }) = stmt.kind.as_call() else { return false };
         self.program.types.as_func(*ty).is_some_and(|f| f.waits)
-    }
-
-    /// Whether nothing that owns, and no function, is reached through a value of the type.
-    fn is_harmless(&self, ty: Ty) -> bool {
-        let types = &self.program.types;
-        match types.as_pointer(ty) {
-            Some(p) => !owns(types, p.target.ty) && !matches!(types.kind(p.target.ty), TyKind::Func(_)),
-            None => true,
-        }
     }
 }

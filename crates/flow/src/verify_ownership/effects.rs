@@ -23,6 +23,12 @@ impl Walker<'_> {
                 if !matches!(callee, Callee::Builtin(_)) || !args.is_empty() || dest.is_some() {
                     self.call(m, dest.as_ref(), args, *ty)?;
                 }
+                let target = |arg: &Operand| Some(self.resolver.place(&arg.place()?.then(Proj::Deref)));
+                for place in self.emptied.by_call(callee, args, &target) {
+                    if let Location::Cell(cell) = self.locate(m, &place)? {
+                        self.zero(m, cell, self.place_ty(&place), 0);
+                    }
+                }
                 // Others have run since it read its arguments.
                 if self.program.types.as_func(*ty).is_some_and(|f| f.waits) {
                     std::mem::take(&mut m.peeks).into_iter().for_each(|token| m.kill(token));
@@ -351,7 +357,7 @@ impl Walker<'_> {
     pub(super) fn drop_value(&mut self, m: &Memory, value: &Value, how: &str) {
         let Some(token) = value.owned else { return };
         let owed = m.things.get(&token).is_some_and(|t| t.owed && t.alive && !t.lent);
-        if owed && value.null != Null::Yes && self.leaks {
+        if owed && value.null != Null::Yes {
             self.wrong(format!("drops something owned: {how}"));
         }
     }

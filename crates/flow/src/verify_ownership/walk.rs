@@ -12,6 +12,7 @@ use typing::types::{Region, Ty};
 
 use super::live::ReadLater;
 use super::memory::{Base, Memory, Null, Thing, Token, Value};
+use crate::emptied::Emptied;
 
 /// How far along a list objects are distinguished.
 pub(super) const MAX_DEPTH: u8 = 3;
@@ -23,8 +24,8 @@ pub(crate) type Mistake = (BlockId, usize, String);
 pub(crate) struct Walker<'a> {
     pub(super) program: &'a Program,
     pub(super) body: &'a Body,
-    /// Whether something owned that is dropped is a mistake.
-    pub(super) leaks: bool,
+    /// What calls leave empty.
+    pub(super) emptied: &'a Emptied,
     pub(super) mistakes: Vec<Mistake>,
     pub(super) at: (BlockId, usize),
     pub(super) is_unsafe: bool,
@@ -61,11 +62,11 @@ fn hidden(body: &Body) -> FxHashSet<Local> {
 }
 
 impl<'a> Walker<'a> {
-    pub fn new(program: &'a Program, body: &'a Body, leaks: bool) -> Walker<'a> {
+    pub fn new(program: &'a Program, emptied: &'a Emptied, body: &'a Body) -> Walker<'a> {
         Walker {
             program,
             body,
-            leaks,
+            emptied,
             mistakes: vec![],
             at: (BlockId(0), 0),
             is_unsafe: false,

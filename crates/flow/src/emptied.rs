@@ -1,0 +1,331 @@
+//! What calls leave empty: after `vec_free(&v)`, where the function ends with `v->items = NULL`, the
+//! variable `v` owns nothing.
+//!
+//! For each function with a body in the file: the fields of what its pointer parameters lead to that
+//! are null whenever it returns. The caller's variable is lent to the call exclusively, so what is
+//! null at the return is null after the call.
+//!
+//! Lattice: the set of places that hold null: parts of a parameter's target, and variables. Join:
+//! intersection. A store of null, `free` of what a field holds (it is null then), a test that finds
+//! null, and a call that empties, in turn, add to the set; a store of what owns takes out what it may
+//! reach, by types, and so does a call of a function that may store such. Functions that call each
+//! other are looked at again until nothing is found any more; what is not known empties nothing.
+//!
+//! Needs: bodies as written. Guarantees: only leaks are judged by it, and tests of null.
+
+use mir::cfg::Cfg;
+use mir::ir::*;
+use mir::resolve::Resolver;
+use mir::ty::{operand_ty, owns, place_ty};
+use rustc_hash::FxHashMap;
+use typing::tree::FuncId;
+use typing::types::{Own, RecordKind, Ty};
+
+use crate::framework::{count_work, solve, Analysis, Direction, Edge, Item, Point};
+use crate::leaf::is_leaf;
+use crate::ownership::is_null;
+
+/// Functions are looked at at most so often: calls that are nested deeper are not followed.
+const ROUNDS: u32 = 4;
+/// Structs are nested at most so deep.
+const DEPTH: u32 = 8;
+
+/// What a function leaves.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Summary {
+    /// Numbers of parameters, and fields below their targets that are null at the end.
+    empty: Vec<(usize, Vec<Proj>)>,
+    /// It stores nothing that owns but null.
+    fills_nothing: bool,
+}
+
+/// What the functions of a program leave empty.
+#[derive(Debug, Default)]
+pub struct Emptied {
+    functions: FxHashMap<FuncId, Summary>,
+}
+
+impl Emptied {
+    /// Looks at all bodies as written.
+    pub fn new(program: &Program) -> Emptied {
+        let mut emptied = Emptied::default();
+        let may_matter = |body: &&Body| {
+            let function = program.functions.get(body.func.func.0 as usize);
+            !body.unchecked && function.is_some_and(|f| !f.is_replaceable())
+        };
+        let bodies: Vec<&Body> = program.bodies.iter().filter(may_matter).collect();
+        for _ in 0..ROUNDS {
+            let mut changed = false;
+            for body in &bodies {
+                let summary = Function::new(program, &emptied, body).summary();
+                let known = emptied.functions.entry(body.func.func).or_default();
+                changed |= *known != summary;
+                *known = summary;
+            }
+            if !changed {
+                break;
+            }
+        }
+        emptied
+    }
+
+    /// The places that the call leaves empty, `target` giving what an argument leads to.
+    pub fn by_call(&self, callee: &Callee, args: &[Operand], target: &dyn Fn(&Operand) -> Option<Place>) -> Vec<Place> {
+        let empty = self.summary(callee).map_or(&[][..], |summary| &summary.empty);
+        let place = |(n, way): &(usize, Vec<Proj>)| {
+            let mut place = target(args.get(*n)?)?;
+            place.proj.extend(way.iter().cloned());
+            Some(place)
+        };
+        empty.iter().filter_map(place).collect()
+    }
+
+    fn summary(&self, callee: &Callee) -> Option<&Summary> {
+        match callee {
+            Callee::Direct(function) => self.functions.get(&function.func),
+            Callee::Pointer(_) | Callee::Builtin(_) | Callee::Start(_) | Callee::Spawn(..) => None,
+        }
+    }
+}
+
+/// One function.
+struct Function<'a> {
+    program: &'a Program,
+    emptied: &'a Emptied,
+    body: &'a Body,
+    resolver: Resolver,
+    /// Parameters that are never assigned, and point to structs that own something.
+    params: Vec<Local>,
+}
+
+impl<'a> Function<'a> {
+    fn new(program: &'a Program, emptied: &'a Emptied, body: &'a Body) -> Function<'a> {
+        let assigned = |local: Local| {
+            let mut stmts = body.blocks.iter().flat_map(|block| &block.stmts);
+            stmts.any(|stmt| stmt.kind.assigned_to(local).is_some())
+        };
+        let leads = |local: &Local| {
+            let Some(decl) = body.locals.get(local.0 as usize) else { return false };
+            let pointer = program.types.as_pointer(decl.ty.ty);
+            let target = pointer.filter(|p| p.own == Own::Shared && program.types.as_record(p.target.ty).is_some());
+            target.is_some_and(|p| owns(&program.types, p.target.ty)) && !decl.address_taken && !assigned(*local)
+        };
+        let params = (0..body.params).map(Local).filter(leads).collect();
+        Function { program, emptied, body, resolver: Resolver::new(body), params }
+    }
+
+    fn summary(&self) -> Summary {
+        let stmts = self.body.blocks.iter().flat_map(|block| &block.stmts);
+        let fills_nothing = stmts.into_iter().all(|stmt| self.fills(stmt).is_none());
+        let mut empty: Option<Vec<Place>> = None;
+        if !self.params.is_empty() {
+            let results = solve(self, self.body, &Cfg::new(self.body));
+            results.visit(self, self.body, &mut |_, state, item| {
+                if matches!(item, Item::Term(term) if term.kind.leaves()) {
+                    match &mut empty {
+                        Some(all) => *all = both(all, state),
+                        None => empty = Some(state.clone()),
+                    }
+                }
+            });
+        }
+        let empty = empty.unwrap_or_default();
+        let mut found = vec![];
+        for &local in &self.params {
+            let target = Place::local(local).then(Proj::Deref);
+            if let Ok(q) = place_ty(self.program, self.body, &target) {
+                self.collect(&empty, &target, q.ty, DEPTH, &mut found);
+            }
+        }
+        let way = |place: Place| Some((place.base_local()?.0 as usize, place.proj.get(1..)?.to_vec()));
+        Summary { empty: found.into_iter().filter_map(way).collect(), fills_nothing }
+    }
+
+    /// Finds the parts of a place that are empty, whole structs as one; whether all of it is.
+    fn collect(&self, empty: &[Place], place: &Place, ty: Ty, depth: u32, found: &mut Vec<Place>) -> bool {
+        let types = &self.program.types;
+        if !owns(types, ty) {
+            return true;
+        }
+        if covers(empty, place) {
+            found.push(place.clone());
+            return true;
+        }
+        let record = types.as_record(ty).map(|record| types.record(record)).filter(|r| r.kind == RecordKind::Struct);
+        let Some(fields) = record.and_then(|record| record.fields.as_ref()).filter(|_| depth > 0) else { return false };
+        let before = found.len();
+        let mut all = true;
+        for (n, field) in fields.iter().enumerate() {
+            let part = place.clone().then(Proj::Field(n as u32));
+            all &= self.collect(empty, &part, field.ty.ty, depth - 1, found);
+        }
+        if all {
+            found.truncate(before);
+            found.push(place.clone());
+        }
+        all
+    }
+
+    /// Whether the place is one of which it is known whether it is null: part of a parameter's
+    /// target, or of a variable.
+    fn is_followed(&self, place: &Place) -> bool {
+        let Some(local) = place.base_local() else { return false };
+        let through = place.proj.first() == Some(&Proj::Deref);
+        let plain = place.proj.iter().skip(usize::from(through)).all(Proj::is_field);
+        let decl = self.body.locals.get(local.0 as usize);
+        plain && if through { self.params.contains(&local) } else { decl.is_some_and(|d| !d.address_taken) }
+    }
+
+    /// What the argument leads to.
+    fn target(&self, arg: &Operand) -> Option<Place> {
+        let place = self.resolver.place(&arg.place()?.clone().then(Proj::Deref));
+        self.is_followed(&place).then_some(place)
+    }
+
+    /// Where the statement may store something that owns, and is not null.
+    fn fills(&self, stmt: &Stmt) -> Option<Filled> {
+        if stmt.is_unsafe {
+            return Some(Filled::Anything);
+        }
+        let stored = |place: &Place| {
+            let in_variable = place
+                .local_part()
+                .is_some_and(|l| self.body.locals.get(l.0 as usize).is_some_and(|decl| !decl.address_taken));
+            match place_ty(self.program, self.body, place) {
+                Ok(q) if !owns(&self.program.types, q.ty) || in_variable => None,
+                Ok(_) | Err(_) => Some(Filled::Place(place.clone())),
+            }
+        };
+        let kind = &stmt.kind;
+        if let Some((dest, value)) = kind.as_assign() {
+            return stored(dest).filter(|_| !value.as_use().is_some_and(is_null));
+        }
+        if let Some(Call { dest, callee, args, ty }) = kind.as_call() {
+            if let Some(dest) = dest.as_ref().and_then(stored) {
+                return Some(dest);
+            }
+            let known = self.emptied.summary(callee).is_some_and(|summary| summary.fills_nothing);
+            let leads = |arg: &Operand| {
+                let ty = operand_ty(self.program, self.body, arg);
+                arg.place().is_some() && ty.map_or(true, |ty| self.program.types.has_pointers(ty))
+            };
+            if known || is_leaf(self.program, self.body, callee, args, *ty) {
+                return None;
+            }
+            // It reaches what it is given, and of what is lent exclusively nothing else.
+            let given: Option<Vec<Place>> = args.iter().filter(|arg| leads(arg)).map(|arg| self.target(arg)).collect();
+            return given.map_or(Some(Filled::Anything), |all| (!all.is_empty()).then_some(Filled::Below(all)));
+        }
+        if let Some((a, b)) = kind.as_swap() {
+            return stored(a).or(stored(b)).map(|_| Filled::Anything);
+        }
+        match kind.action() {
+            // An exchange aside, what owners hold is released.
+            Action::None | Action::Check | Action::Storage | Action::Fill | Action::Owner => None,
+            Action::Assign
+            | Action::Call
+            | Action::Assembly
+            | Action::Copy
+            | Action::Arguments
+            | Action::Region
+            | Action::Send
+            | Action::Channel => Some(Filled::Anything),
+        }
+    }
+
+    fn insert(&self, state: &mut Vec<Place>, place: &Place) {
+        if self.is_followed(place) && !covers(state, place) {
+            state.push(place.clone());
+        }
+    }
+}
+
+/// Whether the place is null because it, or what it is part of, is in the set.
+fn covers(set: &[Place], place: &Place) -> bool {
+    set.iter().any(|whole| whole.base == place.base && place.proj.starts_with(&whole.proj))
+}
+
+/// The places that are null by both sets.
+fn both(a: &[Place], b: &[Place]) -> Vec<Place> {
+    let mut all: Vec<Place> = a.iter().filter(|place| covers(b, place)).cloned().collect();
+    all.extend(b.iter().filter(|place| !a.contains(place) && covers(a, place)).cloned());
+    all
+}
+
+/// Where something that owns may be stored.
+#[derive(Debug)]
+enum Filled {
+    Place(Place),
+    Below(Vec<Place>),
+    Anything,
+}
+
+impl Analysis for Function<'_> {
+    type State = Vec<Place>;
+    const DIRECTION: Direction = Direction::Forward;
+
+    fn entry(&self) -> Vec<Place> {
+        vec![]
+    }
+
+    fn join(&self, into: &mut Vec<Place>, from: &Vec<Place>, _rounds: u32) -> bool {
+        let joined = both(into, from);
+        let changed = joined != *into;
+        *into = joined;
+        changed
+    }
+
+    fn statement(&self, state: &mut Vec<Place>, _at: Point, stmt: &Stmt) {
+        count_work(1);
+        let kind = &stmt.kind;
+        let moved = kind.as_assign().and_then(|(_, value)| value.as_use()).and_then(Operand::place);
+        let is_empty = moved.is_some_and(|from| covers(state, from));
+        let overlap = |a: &Place, b: &Place| a.base == b.base && a.proj.iter().zip(&b.proj).all(|(a, b)| a == b);
+        match self.fills(stmt) {
+            Some(Filled::Anything) => state.clear(),
+            Some(Filled::Below(given)) => state.retain(|other| !given.iter().any(|place| overlap(place, other))),
+            Some(Filled::Place(place)) => {
+                // Another field of the same object is elsewhere.
+                let differs = |other: &Place| {
+                    let first = other.proj.iter().zip(&place.proj).find(|(a, b)| a != b);
+                    other.base == place.base && first.is_some_and(|(a, b)| a.is_field() && b.is_field())
+                };
+                state.retain(|other| !other.has_deref() || differs(other));
+            }
+            None => {}
+        }
+        // A variable gets something else.
+        mir::effects::accesses(&stmt.kind, &mut |place, kind, _| {
+            if crate::moved::changes(kind) {
+                state.retain(|other| other.has_deref() || !overlap(place, other));
+            }
+        });
+        if let Some((dest, value)) = kind.as_assign() {
+            if is_empty || value.as_use().is_some_and(is_null) {
+                self.insert(state, dest);
+            }
+        } else if let Some(place) = kind.as_zero() {
+            self.insert(state, place);
+        } else if let Some(disposal) = kind.as_dispose().filter(|d| d.handle.is_none()) {
+            let Operand::Move(place) = disposal.value else { return };
+            if place.has_deref() {
+                self.insert(state, place);
+            }
+        } else if let Some(call) = kind.as_call() {
+            for place in self.emptied.by_call(call.callee, call.args, &|arg| self.target(arg)) {
+                self.insert(state, &place);
+            }
+        }
+    }
+
+    fn edge(&self, state: &mut Vec<Place>, from: BlockId, _to: BlockId, edge: Edge) -> bool {
+        let Edge::Branch(operand, holds) = edge else { return true };
+        let Some((place, not_null)) = crate::moved::tests(self.program, self.body, from, operand) else { return true };
+        if not_null != holds {
+            // There is nothing that a null parameter leads to.
+            let is_param = place.as_local().is_some_and(|local| self.params.contains(&local));
+            self.insert(state, &if is_param { place.then(Proj::Deref) } else { place });
+        }
+        true
+    }
+}
