@@ -222,6 +222,7 @@ fn instances(
     }
 
     lower::mark_lent(&mut mir);
+    lower::copy_looks(&mut mir);
     if !regions {
         timer.pass("erase", || lower::erase(&mut mir));
     }

@@ -2,11 +2,12 @@
 
 use crate::effects;
 use crate::scopes::LiveNode;
+use mir::effects::PartMut;
 use mir::ir::{self, *};
 use rustc_hash::{FxHashMap, FxHashSet};
 use source::Span;
 use std::rc::Rc;
-use typing::tree::{self, FuncId, FuncRef, LocalId};
+use typing::tree::{self, BorrowKind, FuncId, FuncRef, LocalId};
 use typing::types::*;
 
 /// Lowers one function.
@@ -294,7 +295,38 @@ impl<'t, 'p> Lower<'t, 'p> {
         let lent =
             value.as_borrow().is_some_and(|(kind, ..)| kind.is_for_call()) || value.same_address().is_some_and(of);
         self.lent.extend(place.as_local().filter(|&local| lent && self.is_temp(local)));
-        self.emit(StmtKind::Assign(place, value));
+        let stored = self.looking(place, value);
+        self.emit(stored);
+    }
+
+    /// `place = value`. If that copies an owned pointer into what does not own, it is a look: the
+    /// owner stays, and the result is for one access. What is made of the pointer (an element's
+    /// address, a word of it) is made of the look.
+    fn looking(&mut self, place: Place, value: Rvalue) -> StmtKind {
+        let Some(Operand::Copy(from)) = value.same_object() else { return StmtKind::Assign(place, value) };
+        let place_ty = |place: &Place| mir::ty::place_ty(self.program, &self.body, place).ok().map(|q| q.ty);
+        let types = &self.program.types;
+        let pointer = |ty: Option<Ty>| ty.and_then(|ty| Some((ty, types.as_pointer(ty)?, mir::ty::owns(types, ty))));
+        let (Some((_, owner, true)), Some((to, _, false))) = (pointer(place_ty(from)), pointer(place_ty(&place)))
+        else {
+            return StmtKind::Assign(place, value);
+        };
+        let from = from.clone();
+        if value.as_use().is_some() {
+            return StmtKind::Assign(place, Rvalue::Borrow(BorrowKind::Look, from, to));
+        }
+        let ty = self.program.types.pointer(Pointer { own: Own::Shared, ..owner });
+        let look = self.temp(ty);
+        self.emit(StmtKind::set(look, Rvalue::Borrow(BorrowKind::Look, from.clone(), ty)));
+        let mut stored = StmtKind::Assign(place, value);
+        mir::effects::parts_mut(&mut stored, &mut |part| {
+            if let PartMut::Operand(operand @ Operand::Copy(_), _) = part {
+                if operand.place() == Some(&from) {
+                    *operand = Operand::local(look);
+                }
+            }
+        });
+        stored
     }
 
     /// A check, unless checks are off.

@@ -11,6 +11,7 @@
 //! bodies, arguments of instances. Guarantees: `TypeStore::erased_record` knows all records.
 
 use crate::instances::Visitor;
+use mir::effects::{parts_mut, stmt_places, term_places, Access, PartMut};
 use mir::ir::*;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -79,6 +80,67 @@ fn mark_lent_in(body: &mut Body) {
             decl.address_taken = true;
         }
     }
+}
+
+/// Makes copies of looks: the analyses need to know an owner that is looked at only, what comes after
+/// them sees through a copy. A look in a temporary of its own goes into the statement that it was
+/// made for, so that its pointer is read there.
+pub fn copy_looks(program: &mut Program) {
+    program.bodies.iter_mut().for_each(copy_looks_in);
+}
+
+fn copy_looks_in(body: &mut Body) {
+    let looks = |stmt: &Stmt| {
+        let (dest, value) = stmt.kind.as_assign()?;
+        let (_, from, _) = value.as_borrow().filter(|(kind, ..)| kind.is_look())?;
+        Some((dest.clone(), from.clone()))
+    };
+    if !body.blocks.iter().flat_map(|block| &block.stmts).any(|stmt| looks(stmt).is_some()) {
+        return;
+    }
+    let mut uses = vec![0u32; body.locals.len()];
+    let mut count = |place: &Place, _: Access| {
+        if let Some(slot) = place.base_local().and_then(|local| uses.get_mut(local.0 as usize)) {
+            *slot += 1;
+        }
+    };
+    for block in &body.blocks {
+        block.stmts.iter().for_each(|stmt| stmt_places(&stmt.kind, &mut count));
+        term_places(&block.term.kind, &mut count);
+    }
+    let is_temp = |local: Local| body.locals.get(local.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp);
+    for block in &mut body.blocks {
+        let mut kept: Vec<Stmt> = Vec::with_capacity(block.stmts.len());
+        let mut stmts = std::mem::take(&mut block.stmts).into_iter().peekable();
+        while let Some(mut stmt) = stmts.next() {
+            if let Some((dest, from)) = looks(&stmt) {
+                let once = dest.as_local().filter(|&l| is_temp(l) && uses.get(l.0 as usize) == Some(&2));
+                let mut next = stmts.peek_mut().filter(|next| next.is_unsafe == stmt.is_unsafe);
+                if once.is_some_and(|look| next.as_mut().is_some_and(|next| reads_instead(next, look, &from))) {
+                    continue;
+                }
+                stmt.kind = StmtKind::Assign(dest, Rvalue::Use(Operand::Copy(from)));
+            }
+            kept.push(stmt);
+        }
+        block.stmts = kept;
+    }
+}
+
+/// Has the statement read the place, if the value that it carries on is the temporary's.
+fn reads_instead(stmt: &mut Stmt, look: Local, from: &Place) -> bool {
+    let carried = stmt.kind.value().and_then(Rvalue::same_object).and_then(Operand::place);
+    if carried.and_then(Place::as_local) != Some(look) {
+        return false;
+    }
+    parts_mut(&mut stmt.kind, &mut |part| {
+        if let PartMut::Operand(operand @ Operand::Copy(_), _) = part {
+            if operand.place().and_then(Place::as_local) == Some(look) {
+                *operand = Operand::Copy(from.clone());
+            }
+        }
+    });
+    true
 }
 
 fn erase_init(types: &mut TypeStore, init: &mut ConstInit) {

@@ -30,7 +30,7 @@ mod value;
 mod tests;
 
 pub use emptied::empty_moved;
-pub use erase::{erase, erase_records, mark_lent};
+pub use erase::{copy_looks, erase, erase_records, mark_lent};
 pub use instances::{instantiate, InstanceError};
 
 use mir::ir::Program;

@@ -7,6 +7,11 @@ use syntax::{Dialect, ParseOptions};
 
 /// The text of all bodies and instances.
 fn lowered(text: &str) -> String {
+    lowered_and(text, |_| {})
+}
+
+/// The same of what something made of them.
+fn lowered_and(text: &str, change: impl Fn(&mut mir::ir::Program)) -> String {
     let map = SourceMap::new("test.lee", text.to_string());
     let mut sink = Sink::default();
     let unit = syntax::parse(&map, ParseOptions::new(Dialect::Leeward), &mut sink);
@@ -14,6 +19,7 @@ fn lowered(text: &str) -> String {
     assert!(!sink.has_errors(), "{:?}", sink.all);
     let mut program = lower::lower(tree);
     lower::instantiate(&mut program).unwrap();
+    change(&mut program);
     let errors: Vec<String> = mir::verify::program(&program).iter().map(|e| e.to_string()).collect();
     let bodies = program.bodies.iter().chain(&program.instances);
     let out: String = bodies.map(|b| mir::print::body(&program, b, None)).collect();
@@ -133,4 +139,16 @@ fn bound_unions_are_cleared_by_another_tag() {
          int f(struct item *i) { i->kind = STR; i->u.s = \"x\"; return i->kind == NUM ? i->u.n : 0; }",
         &["ne(", "zero i_0.*.1", "check tag_value(i_0.*.0", "check tag_value(i_0.*.0"],
     );
+}
+
+#[test]
+fn an_owner_is_looked_at_in_a_statement_of_its_own() {
+    let text = "struct vec { int *unique counted_by(n) items; int n; };
+         int get(struct vec *v, int i) { return v->items[i]; }
+         int first(consume int *unique fat p, int i) { int found = p[i]; free(p); return found; }";
+    expect(text, &["borrow(look, v_0.*.0, ", "counted(", "borrow(look, p_0, ", "offset(_"]);
+    let out = lowered_and(text, lower::copy_looks);
+    assert!(!out.contains("look"), "{out}");
+    // What was made of a look is made of the owner again.
+    assert!(out.contains("counted(v_0.*.0, ") && out.contains("offset(p_0, "), "{out}");
 }

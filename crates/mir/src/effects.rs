@@ -101,6 +101,8 @@ impl Kind {
             BorrowKind::Lend => Kind::Lend(Loan::Exclusive),
             BorrowKind::Slot => Kind::Address(Loan::Exclusive),
             BorrowKind::Sight => Kind::Address(Loan::Shared),
+            // What is made of it is a pointer for one access.
+            BorrowKind::Look => Kind::Copy,
         }
     }
 }

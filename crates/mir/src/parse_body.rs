@@ -845,7 +845,7 @@ const KEY_KINDS: [KeyKind; 5] = [KeyKind::Arena, KeyKind::Reap, KeyKind::RcArena
 
 fn borrow_kind(word: &str) -> Option<BorrowKind> {
     use BorrowKind::*;
-    [Shared, View, Any, Lend, Slot, Sight, Read].into_iter().find(|&kind| crate::print::borrow_word(kind) == word)
+    [Shared, View, Any, Lend, Slot, Sight, Read, Look].into_iter().find(|&kind| crate::print::borrow_word(kind) == word)
 }
 
 fn region_kind(word: &str) -> Option<RegionKind> {

@@ -129,6 +129,7 @@ pub(crate) fn borrow_word(kind: BorrowKind) -> &'static str {
         BorrowKind::Slot => "slot",
         BorrowKind::Sight => "sight",
         BorrowKind::Read => "read",
+        BorrowKind::Look => "look",
     }
 }
 

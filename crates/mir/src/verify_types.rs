@@ -562,6 +562,9 @@ impl<'a> Verifier<'a> {
         } else if !same_shape(&self.program.types, ty, from) {
             self.error(format!("{} is lent as {}", self.show(from), self.show(ty)));
         }
+        if kind.is_look() && ty::owns(&self.program.types, ty) {
+            self.error(format!("a look at {} owns", self.show(from)));
+        }
     }
 
     fn binary(&mut self, op: BinOp, a: &Operand, b: &Operand, ty: Ty) {

@@ -807,6 +807,10 @@ pub enum BorrowKind {
     /// As a shared pointer to a call that only reads through it and keeps nothing: views of the
     /// path may be in force, and borrows.
     Read,
+    /// As a shared pointer for one access, in a temporary: what an expression goes through on its
+    /// way (`p->items[i]`). It has nothing against other loans. Lowering makes these; once the
+    /// analyses are through, they are copies.
+    Look,
 }
 
 impl BorrowKind {
@@ -819,7 +823,12 @@ impl BorrowKind {
     pub fn is_exclusive(self) -> bool {
         match self {
             BorrowKind::Lend | BorrowKind::Slot => true,
-            BorrowKind::Shared | BorrowKind::View | BorrowKind::Any | BorrowKind::Sight | BorrowKind::Read => false,
+            BorrowKind::Shared
+            | BorrowKind::View
+            | BorrowKind::Any
+            | BorrowKind::Sight
+            | BorrowKind::Read
+            | BorrowKind::Look => false,
         }
     }
 
@@ -832,7 +841,8 @@ impl BorrowKind {
             | BorrowKind::Any
             | BorrowKind::Slot
             | BorrowKind::Sight
-            | BorrowKind::Read => false,
+            | BorrowKind::Read
+            | BorrowKind::Look => false,
         }
     }
 
@@ -840,7 +850,7 @@ impl BorrowKind {
     pub fn lends_pointer(self) -> bool {
         match self {
             BorrowKind::Shared | BorrowKind::View | BorrowKind::Read => true,
-            BorrowKind::Any | BorrowKind::Lend | BorrowKind::Slot | BorrowKind::Sight => false,
+            BorrowKind::Any | BorrowKind::Lend | BorrowKind::Slot | BorrowKind::Sight | BorrowKind::Look => false,
         }
     }
 
@@ -848,7 +858,12 @@ impl BorrowKind {
     pub fn lends_shared(self) -> bool {
         match self {
             BorrowKind::Shared | BorrowKind::Read => true,
-            BorrowKind::View | BorrowKind::Any | BorrowKind::Lend | BorrowKind::Slot | BorrowKind::Sight => false,
+            BorrowKind::View
+            | BorrowKind::Any
+            | BorrowKind::Lend
+            | BorrowKind::Slot
+            | BorrowKind::Sight
+            | BorrowKind::Look => false,
         }
     }
 
@@ -856,13 +871,27 @@ impl BorrowKind {
     pub fn is_read_only(self) -> bool {
         match self {
             BorrowKind::View | BorrowKind::Sight | BorrowKind::Read => true,
-            BorrowKind::Shared | BorrowKind::Any | BorrowKind::Lend | BorrowKind::Slot => false,
+            BorrowKind::Shared | BorrowKind::Any | BorrowKind::Lend | BorrowKind::Slot | BorrowKind::Look => false,
         }
     }
 
     /// Whether it is lent to be looked at only.
     pub fn is_view(self) -> bool {
         matches!(self, BorrowKind::View | BorrowKind::Sight)
+    }
+
+    /// Whether it is a look: for one access, in a temporary.
+    pub fn is_look(self) -> bool {
+        match self {
+            BorrowKind::Look => true,
+            BorrowKind::Shared
+            | BorrowKind::View
+            | BorrowKind::Any
+            | BorrowKind::Lend
+            | BorrowKind::Slot
+            | BorrowKind::Sight
+            | BorrowKind::Read => false,
+        }
     }
 }
 

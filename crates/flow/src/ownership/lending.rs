@@ -94,7 +94,7 @@ impl Ownership<'_> {
             // While a cursor is on a place, the place is used through it only.
             (Doing::Used(node), Some(lent)) => loan.form == Form::Cursor && self.paths.is_prefix(lent, node),
             // What only looks has nothing against a loan.
-            (Doing::Lent(..) | Doing::Called(_), _) if loan.form == Form::Look => false,
+            (Doing::Lent(..) | Doing::Called(_), _) if loan.kind.is_look() => false,
             (Doing::Called(node), Some(lent)) => self.overlap(lent, node),
             (Doing::Lent(node, kind), Some(lent)) if self.overlap(lent, node) => {
                 // The loan of an exclusive argument is a shared one until the call begins.
@@ -248,6 +248,10 @@ impl Ownership<'_> {
     pub fn lend(&self, s: &mut State, at: Point, kind: BorrowKind, place: &Place, span: Span, report: Report) {
         let Some(&number) = self.regions.loan_at.get(&at) else { return };
         let form = self.regions.loans.get(number).map_or(Form::Borrow, |l| l.form);
+        if kind.is_look() {
+            self.read(s, at, place, span, report);
+            return self.lends_facts(s, number);
+        }
         match self.find(place).filter(|f| f.exact) {
             None => {
                 let owned = place_ty(self.program, self.body, place).is_ok_and(|q| owns(&self.program.types, q.ty));

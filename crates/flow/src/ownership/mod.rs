@@ -384,10 +384,7 @@ impl Ownership<'_> {
     /// Looks at slots that are kept: a slot is looked at for one access only.
     fn slot_looks(&self, found: &mut Vec<Finding>) {
         for (n, loan) in self.regions.loans.iter().enumerate() {
-            if loan.form != Form::Look
-                || self.lent.get(n).copied().flatten().is_some()
-                || self.through_view(&loan.place)
-            {
+            if !loan.kind.is_look() || self.lent.get(n).copied().flatten().is_some() || self.through_view(&loan.place) {
                 continue;
             }
             if let Some(local) = self.live.variable(self.body, n) {

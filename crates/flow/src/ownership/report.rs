@@ -844,8 +844,8 @@ impl Words<'_, '_> {
             (Form::Cursor, _) if exposed => "it is exposed",
             (Form::Cursor, _) => "a cursor walks over it",
             (Form::Unpack, _) => "it is unpacked",
-            (Form::Look, _) => "the expression still uses it",
             (Form::Open, _) => "it is open",
+            (_, BorrowKind::Look) => "the expression still uses it",
             (_, BorrowKind::View | BorrowKind::Sight) => "it is lent as a view",
             (_, BorrowKind::Shared | BorrowKind::Any | BorrowKind::Read) => "it is borrowed",
             (_, BorrowKind::Lend | BorrowKind::Slot) => "it is lent to a call",
@@ -855,7 +855,7 @@ impl Words<'_, '_> {
             d = d.label(
                 site.span,
                 match form {
-                    Form::Look => "used here",
+                    _ if kind.is_look() => "used here",
                     Form::Cursor if exposed => "exposed here",
                     _ => "lent here",
                 },

@@ -202,7 +202,8 @@ fn statement_uses(solver: &mut Solver, at: Point, stmt: &Stmt, uses: &mut Uses) 
     if let Some(handle) = value.as_alloc().and_then(|made| made.handle.as_ref()) {
         uses.regions.push((solver.handle_region(handle), stmt.span, false));
     }
-    if let Some((kind, place, _)) = value.as_borrow() {
+    // What is looked at is used by the access that the look is for.
+    if let Some((kind, place, _)) = value.as_borrow().filter(|(kind, ..)| !kind.is_look()) {
         let region = if kind.by_address() { solver.memory_of(place) } else { solver.outer_of_place(place) };
         // A loan is used where it is lent; that it points to a closed arena is reported there.
         uses.regions.push((region, stmt.span, false));

@@ -54,8 +54,6 @@ pub enum Form {
     Open,
     /// The address of a local is taken: it is lent until its storage ends.
     Address,
-    /// A copy of an owned pointer that only looks through it: for one access, if all is well.
-    Look,
     /// An arena, or the arena of a key: whatever points into it may be used until the arena or the
     /// key's variable ends. Its place is the handle or the key.
     Region,
@@ -171,8 +169,6 @@ impl<'a> Origins<'a> {
                             *addresses.entry(local).or_insert_with(|| lend(BorrowKind::Shared, &whole, Form::Address));
                         address_at.push((at, number));
                     }
-                } else if let Some(place) = looked_at(program, body, dest, value) {
-                    lend(BorrowKind::Shared, place, Form::Look);
                 }
             } else if let Some((_, place)) = stmt.kind.as_cursor() {
                 match cursor_over(program, body, resolver, place) {
@@ -486,17 +482,4 @@ fn ends(body: &Body) -> BitSet {
         }
     }
     ends
-}
-
-/// The owned place that a value looks through, if it is copied into something that does not own.
-fn looked_at<'b>(program: &Program, body: &Body, dest: &Place, value: &'b Rvalue) -> Option<&'b Place> {
-    let Operand::Copy(place) = value.same_object()? else { return None };
-    let owned = |place: &Place| {
-        let ty = mir::ty::place_ty(program, body, place).map(|q| q.ty);
-        ty.is_ok_and(|ty| object_pointer(&program.types, ty).is_some_and(|p| super::shape::is_exact(p.own)))
-    };
-    let to = mir::ty::place_ty(program, body, dest).map(|q| q.ty);
-    let keeps = to.is_ok_and(|ty| object_pointer(&program.types, ty).is_some());
-    // An owned variable that is set by a copy is a part of what `unpack` lends.
-    (keeps && owned(place) && !owned(dest)).then_some(place)
 }

@@ -175,24 +175,7 @@ impl<'a> Solver<'a> {
     pub(super) fn assign(&mut self, at: Point, dest: &Place, value: &Rvalue, span: Span) {
         let Some(to) = self.place_side(dest) else { return };
         let Some(from) = self.value(at, value, to, span) else { return };
-        if let Some(look) = self.origins.loan_at(at).filter(|&n| self.is_look(n)) {
-            let (origin, keeper) = (self.origins.loan(look), self.keeper(dest));
-            if self.last_view_of(value).is_none() {
-                self.flow(Ref::Fixed(origin), to.outer, How::Outlives, span, keeper);
-            }
-        }
         self.store(from, dest, to, span);
-    }
-
-    pub(super) fn is_look(&self, loan: usize) -> bool {
-        self.origins.loans.get(loan).is_some_and(|l| l.form == super::origins::Form::Look)
-    }
-
-    pub(super) fn last_view_of(&self, value: &Rvalue) -> Option<Place> {
-        match value.as_use()? {
-            Operand::Copy(place) => self.last_view(place),
-            Operand::Move(_) | Operand::Const(_) => None,
-        }
     }
 
     /// Relates a value to the place that it is stored in.

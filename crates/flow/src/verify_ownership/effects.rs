@@ -248,10 +248,18 @@ impl Walker<'_> {
                 return Ok(());
             }
         }
-        if let (Some(Operand::Copy(from)), Some(local)) = (value.as_use(), dest.as_local()) {
-            let kept = owns(&self.program.types, self.place_ty(from)) && !owns(&self.program.types, ty);
-            if kept && !self.is_temp(local) && self.is_slot(from) {
+        let looked_at = value.as_borrow().filter(|(kind, ..)| kind.is_look()).map(|(_, place, _)| place);
+        if let (Some(from), Some(local)) = (looked_at, dest.as_local()) {
+            if !self.is_temp(local) && self.is_slot(from) {
                 self.wrong("keeps what is in a slot");
+            }
+        }
+        if let Some(Operand::Copy(from)) = value.same_object() {
+            let is_pointer = |ty| self.program.types.as_pointer(ty).is_some();
+            let from = self.place_ty(from);
+            let owner = is_pointer(from) && owns(&self.program.types, from);
+            if owner && is_pointer(ty) && !owns(&self.program.types, ty) {
+                self.wrong("copies an owner to where nothing is owned");
             }
         }
         let mut value = self.value(m, value, ty)?;

@@ -55,6 +55,8 @@ impl Walker<'_> {
                 let at = self.locate(m, place)?;
                 Ok(self.address(m, at))
             }
+            // The same pointer, without what it owns.
+            Rvalue::Borrow(BorrowKind::Look, place, _) => self.read(m, place),
             Rvalue::Borrow(kind, place, _) => {
                 let is_path = self.is_owned_path(place) && owns(&self.program.types, self.place_ty(place));
                 if is_path {
