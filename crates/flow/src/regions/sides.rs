@@ -87,7 +87,8 @@ impl<'a> Solver<'a> {
         self.hidden.push(regions);
     }
 
-    /// The innermost view that the place is reached through.
+    /// The innermost view that the place is reached through: a `unique` pointer behind a view is a
+    /// view too, every other one ends it, since others may change what is behind it.
     pub(super) fn last_view(&self, place: &Place) -> Option<Place> {
         let derefs = place.proj.iter().enumerate().rev().filter(|(_, step)| **step == Proj::Deref);
         for (n, _) in derefs {
@@ -96,8 +97,8 @@ impl<'a> Solver<'a> {
             let own = self.program.types.as_pointer(ty.ty).map(|p| p.own);
             match own {
                 Some(Own::View) => return Some(prefix),
-                Some(own) if is_exact(own) => {}
-                _ => return None,
+                Some(Own::Unique) => {}
+                Some(Own::Rc | Own::Any | Own::Shared | Own::Param(_)) | None => return None,
             }
         }
         None

@@ -37,10 +37,10 @@ impl Walker<'_> {
         p.bounds != Bounds::Thin && owns(&self.program.types, p.target.ty)
     }
 
-    /// Whether a place is a container slot: on the way to it is a pointer that others may have, and
-    /// no view or cursor.
+    /// Whether a place is a container slot: on the way to it is a pointer that others may have,
+    /// behind the last view and no cursor.
     pub(super) fn is_slot(&self, place: &Place) -> bool {
-        let mut through = false;
+        let (mut through, mut view) = (false, false);
         for (n, step) in place.proj.iter().enumerate() {
             if *step != Proj::Deref {
                 continue;
@@ -51,9 +51,10 @@ impl Walker<'_> {
             let ty = prefix_ty(self.program, self.body, place, n).map(|q| q.ty);
             let pointer = ty.ok().and_then(|ty| self.program.types.as_pointer(ty));
             match pointer {
-                Some(p) if p.own == Own::View => return false,
-                Some(p) if p.own == Own::Unique && !self.has_owned_elements(&p) => {}
-                _ => through = true,
+                Some(p) if p.own == Own::View => (through, view) = (false, true),
+                // A view sees into arrays.
+                Some(p) if p.own == Own::Unique && (view || !self.has_owned_elements(&p)) => {}
+                _ => (through, view) = (true, false),
             }
         }
         through
