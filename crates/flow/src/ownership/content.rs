@@ -100,26 +100,6 @@ impl Ownership<'_> {
         });
     }
 
-    /// Whether the place is reached through a view: a `unique` pointer behind a view is a view too,
-    /// every other one ends it.
-    pub fn through_view(&self, place: &Place) -> bool {
-        // A temporary may be a view of what it was computed from.
-        self.is_below_view(place) || self.is_below_view(&self.resolver.place(place))
-    }
-
-    fn is_below_view(&self, place: &Place) -> bool {
-        let mut view = false;
-        for (n, _) in place.proj.iter().enumerate().filter(|(_, step)| **step == Proj::Deref) {
-            let ty = prefix_ty(self.program, self.body, place, n).map(|q| q.ty);
-            view = match ty.ok().and_then(|ty| self.program.types.as_pointer(ty)).map(|p| p.own) {
-                Some(Own::View) => true,
-                Some(Own::Unique) => view,
-                _ => false,
-            };
-        }
-        view
-    }
-
     /// Whether a value of the place owns something.
     pub fn owns_place(&self, place: &Place) -> bool {
         mir::ty::place_ty(self.program, self.body, place).is_ok_and(|q| owns(&self.program.types, q.ty))

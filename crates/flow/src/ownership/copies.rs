@@ -74,7 +74,7 @@ impl Ownership<'_> {
 
     fn copied(&self, value: &Operand, span: Span, found: &mut Vec<Finding>) {
         let Operand::Copy(place) = value else { return };
-        if self.owns_operand(value) && !self.through_view(place) && !self.is_unpacked(place) {
+        if self.owns_operand(value) && !self.is_unpacked(place) {
             found.push(Finding::copied(span));
         }
     }

@@ -30,7 +30,7 @@ fn may_lead_to(x: &Place, y: &Place) -> bool {
 impl Ownership<'_> {
     /// What a statement does; for a `Dispose` gives the parts that are gone already.
     pub fn step(&self, s: &mut State, at: Point, stmt: &Stmt, report: Report) -> Vec<Vec<Proj>> {
-        self.end_peeks(s, at, stmt, report);
+        self.slots_emptied(s, at, stmt, report);
         let parts = self.effect(s, at, stmt, report);
         self.live.flow(s, self.body, at, stmt, self.regions.loan_at.get(&at).copied());
         parts

@@ -10,6 +10,7 @@ use super::effects::Report;
 use super::live::Part;
 use super::paths::{cursor_over, Found, NodeId, Over};
 use super::report::{Finding, Verb};
+use super::slots::Slots;
 use super::state::{State, Test, MOVED, UNSET};
 use super::Ownership;
 use crate::framework::{count_work, Point};
@@ -36,7 +37,7 @@ struct Held<'a> {
 
 /// What happens to a place, or to the path that it is.
 #[derive(Clone, Copy)]
-enum Doing<'a> {
+pub(super) enum Doing<'a> {
     /// The path is given up, replaced or exchanged.
     Changed(NodeId),
     /// What the slot holds is dropped or exchanged; the path that it is reached through.
@@ -47,6 +48,8 @@ enum Doing<'a> {
     Lent(NodeId, BorrowKind),
     /// The path is lent exclusively to a call that begins.
     Called(NodeId),
+    /// Slots may be emptied.
+    Emptied(Slots),
 }
 
 /// Whether two steps may lead to the same part: elements are not distinguished, nor are members of
@@ -72,7 +75,7 @@ impl Ownership<'_> {
     }
 
     /// The first loan in force that must not be while this happens.
-    fn in_the_way(&self, s: &State, at: Point, doing: Doing) -> Option<Lent> {
+    pub(super) fn in_the_way(&self, s: &State, at: Point, doing: Doing) -> Option<Lent> {
         let mut held = self.held(s, at).filter(|held| self.conflict(s, at, doing, held));
         held.find_map(|held| self.in_force(s, at, &held))
     }
@@ -91,6 +94,7 @@ impl Ownership<'_> {
                 let same = of.base == place.base && of.proj.iter().zip(&place.proj).all(|(a, b)| may_be_same(a, b));
                 loan.kind.is_view() && same && self.lent.get(held.number).copied().flatten().is_none()
             }
+            (Doing::Emptied(which), _) => self.is_of_slots(held.number, which),
             // While a cursor is on a place, the place is used through it only.
             (Doing::Used(node), Some(lent)) => loan.form == Form::Cursor && self.paths.is_prefix(lent, node),
             // What only looks has nothing against a loan.
@@ -247,7 +251,7 @@ impl Ownership<'_> {
     /// Lends a place.
     pub fn lend(&self, s: &mut State, at: Point, kind: BorrowKind, place: &Place, span: Span, report: Report) {
         let Some(&number) = self.regions.loan_at.get(&at) else { return };
-        let form = self.regions.loans.get(number).map_or(Form::Borrow, |l| l.form);
+        let (form, seen) = self.regions.loans.get(number).map_or((Form::Borrow, false), |l| (l.form, l.seen));
         if kind.is_look() {
             self.read(s, at, place, span, report);
             return self.lends_facts(s, number);
@@ -255,8 +259,8 @@ impl Ownership<'_> {
         match self.find(place).filter(|f| f.exact) {
             None => {
                 let owned = place_ty(self.program, self.body, place).is_ok_and(|q| owns(&self.program.types, q.ty));
-                let looks = kind.is_view() && self.through_view(place);
-                if owned && kind != BorrowKind::Slot && !looks && !self.peeks.contains(number) {
+                let looks = kind.is_view() && seen;
+                if owned && kind != BorrowKind::Slot && !looks && !self.slot_loans.contains(number) {
                     let verb = if form == Form::Unpack { Verb::Unpacked } else { Verb::Borrowed };
                     report(Finding::slot(span, place.clone(), verb));
                 }

@@ -17,8 +17,8 @@ mod effects;
 mod lending;
 mod live;
 pub(crate) mod paths;
-mod peeks;
 mod report;
+mod slots;
 mod state;
 mod unions;
 mod unused;
@@ -38,7 +38,6 @@ use crate::pass::Known;
 use crate::regions::{Form, Regions};
 use live::Live;
 use paths::{NodeId, Paths};
-use report::Finding;
 use state::{State, Test, NULL, OWNED};
 
 /// How to report.
@@ -82,8 +81,8 @@ pub(crate) struct Ownership<'a> {
     pub lent_roots: BitSet,
     /// Cursors and the place that each is on.
     pub cursors: FxHashMap<Local, Place>,
-    /// Loans of what slots hold, for the call of a leaf function.
-    pub peeks: BitSet,
+    /// Loans of what slots hold, in temporaries.
+    pub slot_loans: BitSet,
 }
 
 /// Checks one body. Variables in `reported` get no report.
@@ -173,9 +172,9 @@ impl<'a> Ownership<'a> {
             live: Live::new(program, body, regions),
             lent_roots: BitSet::empty(body.locals.len()),
             cursors: FxHashMap::default(),
-            peeks: BitSet::empty(regions.loans.len()),
+            slot_loans: BitSet::empty(regions.loans.len()),
         };
-        this.find_peeks();
+        this.slot_loans = this.find_slot_loans();
         this.find_sites();
         this.find_lent();
         this
@@ -377,19 +376,5 @@ pub(crate) fn bits_of_constant(operand: &Operand) -> u8 {
         NULL
     } else {
         OWNED
-    }
-}
-
-impl Ownership<'_> {
-    /// Looks at slots that are kept: a slot is looked at for one access only.
-    fn slot_looks(&self, found: &mut Vec<Finding>) {
-        for (n, loan) in self.regions.loans.iter().enumerate() {
-            if !loan.kind.is_look() || self.lent.get(n).copied().flatten().is_some() || self.through_view(&loan.place) {
-                continue;
-            }
-            if let Some(local) = self.live.variable(self.body, n) {
-                found.push(Finding::slot_kept(loan.span, local));
-            }
-        }
     }
 }

@@ -117,7 +117,7 @@ pub(crate) enum Kind {
         verb: Verb,
     },
     /// What a slot holds is needed where something may have emptied the slot.
-    Peeked {
+    SlotEmptied {
         place: Place,
         by: Span,
         lent: Lent,
@@ -181,8 +181,8 @@ impl Finding {
     pub fn slot(span: Span, place: Place, verb: Verb) -> Finding {
         Finding { span, kind: Kind::Slot { place, verb } }
     }
-    pub fn peeked(span: Span, place: Place, by: Span, lent: Lent) -> Finding {
-        Finding { span, kind: Kind::Peeked { place, by, lent } }
+    pub fn slot_emptied(span: Span, place: Place, by: Span, lent: Lent) -> Finding {
+        Finding { span, kind: Kind::SlotEmptied { place, by, lent } }
     }
     pub fn slot_kept(span: Span, local: Local) -> Finding {
         Finding { span, kind: Kind::SlotKept(local) }
@@ -209,7 +209,7 @@ impl Finding {
             Kind::Leak { .. } => 6,
             Kind::Slot { verb: Verb::Moved, .. } => 7,
             Kind::Slot { .. } => 8,
-            Kind::SlotKept(_) | Kind::Peeked { .. } => 9,
+            Kind::SlotKept(_) | Kind::SlotEmptied { .. } => 9,
             Kind::Copied | Kind::Unused => 10,
             Kind::SwapInside => 11,
             Kind::Lent { verb: Verb::Freed, .. } => 12,
@@ -271,7 +271,7 @@ pub(crate) fn all(
                 continue;
             }
         }
-        if let Kind::Peeked { lent, .. } = finding.kind {
+        if let Kind::SlotEmptied { lent, .. } = finding.kind {
             let is_variable =
                 ownership.body.locals.get(lent.holder.local.0 as usize).is_some_and(|d| d.kind != LocalKind::Temp);
             if is_variable && !reported.insert(lent.holder.local.0 as usize) {
@@ -312,7 +312,7 @@ impl Words<'_, '_> {
             | Kind::Lent { node, .. }
             | Kind::Leak { node, .. } => Some(*node),
             Kind::NotWhole { part, .. } => Some(*part),
-            Kind::Slot { place, .. } | Kind::Peeked { place, .. } | Kind::LentSlot { place, .. } => {
+            Kind::Slot { place, .. } | Kind::SlotEmptied { place, .. } | Kind::LentSlot { place, .. } => {
                 self.ownership.paths.find(&self.ownership.program.types, place).map(|f| f.node)
             }
             Kind::SlotKept(_)
@@ -455,7 +455,7 @@ impl Words<'_, '_> {
             Kind::Ended { local, by } => self.ended(span, *local, *by),
             Kind::Leak { node, lost, some, at } => self.leak(span, *node, *lost, *some, *at, options),
             Kind::Slot { place, verb } => self.slot(span, place, *verb),
-            Kind::Peeked { place, by, lent } => self.peeked(span, place, *by, *lent),
+            Kind::SlotEmptied { place, by, lent } => self.slot_emptied(span, place, *by, *lent),
             Kind::SwapInside => Diagnostic::error(
                 LENT,
                 span,
@@ -499,7 +499,7 @@ impl Words<'_, '_> {
         )
     }
 
-    fn peeked(&self, span: Span, place: &Place, by: Span, lent: Lent) -> Diagnostic {
+    fn slot_emptied(&self, span: Span, place: &Place, by: Span, lent: Lent) -> Diagnostic {
         let named = self.ownership.body.locals.get(lent.holder.local.0 as usize).is_some_and(|d| d.name.is_some());
         if named {
             let name = self.slot_name(place);

@@ -53,6 +53,8 @@ pub struct Loan {
     pub place: Place,
     /// Which kind of statement lends.
     pub form: Form,
+    /// A view sees the place.
+    pub seen: bool,
     /// The locals that may hold what is lent: it is lent as long as one of them may be used.
     pub holders: Vec<Holder>,
 }
@@ -145,6 +147,7 @@ fn collect(solver: &mut Solver) -> Regions {
             kind: site.kind,
             place: site.place.clone(),
             form: site.form,
+            seen: solver.is_seen(&site.place),
             holders,
         })
         .collect();
@@ -163,6 +166,7 @@ fn region_loans(solver: &Solver) -> Vec<Loan> {
             kind: BorrowKind::Shared,
             place: Place::local(end),
             form: Form::Region,
+            seen: false,
             holders: vec![Holder { local: outside.local, inside: true }],
         })
     };

@@ -104,6 +104,12 @@ impl<'a> Solver<'a> {
         None
     }
 
+    /// Whether the place is reached through a view. A temporary may be a view of what it was computed
+    /// from.
+    pub(super) fn is_seen(&self, place: &Place) -> bool {
+        self.last_view(place).or_else(|| self.last_view(&self.resolver.place(place))).is_some()
+    }
+
     /// The region of the memory that a place is in.
     pub(super) fn memory_of(&mut self, place: &Place) -> Ref {
         match place.proj.iter().rposition(|step| *step == Proj::Deref) {

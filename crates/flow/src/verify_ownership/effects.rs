@@ -1,6 +1,6 @@
 //! What each statement does to memory.
 
-use mir::effects::{flags, parts, Access, Kind, Part};
+use mir::effects::{accesses, flags, parts, Access, Code, Kind, Part};
 use mir::ir::*;
 use mir::ty::{operand_ty, owns};
 use typing::tree::RegionKind;
@@ -11,8 +11,8 @@ use super::walk::{Ends, Step, Walker};
 
 impl Walker<'_> {
     pub(super) fn statement(&mut self, m: &mut Memory, stmt: &Stmt) -> Step {
-        if !m.peeks.is_empty() && self.empties_slots(&stmt.kind) {
-            std::mem::take(&mut m.peeks).into_iter().for_each(|token| m.kill(token));
+        if !m.in_slots.is_empty() && self.empties_slots(&stmt.kind) {
+            std::mem::take(&mut m.in_slots).into_iter().for_each(|token| m.kill(token));
         }
         match &stmt.kind {
             StmtKind::Assign(dest, value) => self.assign(m, dest, value)?,
@@ -31,7 +31,7 @@ impl Walker<'_> {
                 }
                 // Others have run since it read its arguments.
                 if self.program.types.as_func(*ty).is_some_and(|f| f.waits) {
-                    std::mem::take(&mut m.peeks).into_iter().for_each(|token| m.kill(token));
+                    std::mem::take(&mut m.in_slots).into_iter().for_each(|token| m.kill(token));
                 }
             }
             StmtKind::Dispose { value, handle, .. } => {
@@ -409,38 +409,33 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Whether other code than C code that calls nothing back runs, or something owned is stored,
-    /// moved or released, other than in a local that has no slots.
+    /// Whether something owned may be stored, moved away or released, by the statement or by other
+    /// code than C code that calls nothing back.
     fn empties_slots(&self, kind: &StmtKind) -> bool {
         let types = &self.program.types;
         let stored = |dest: &Place| owns(types, self.place_ty(dest)) && !self.is_in_no_slot(dest);
-        match kind.action() {
-            Action::Assign => kind.as_assign().is_some_and(|(dest, value)| value.as_alloc().is_some() || stored(dest)),
-            Action::Call => {
-                let Some(Call { dest, callee, args, ty }) = kind.as_call() else { return true };
-                let leaf = types.as_func(*ty).is_some_and(|f| f.leaf && !f.params.iter().any(|p| p.consume));
-                let gives = |arg: &Operand| {
-                    let target = operand_ty(self.program, self.body, arg).ok().and_then(|ty| types.as_pointer(ty));
-                    target
-                        .is_some_and(|p| owns(types, p.target.ty) || matches!(types.kind(p.target.ty), TyKind::Func(_)))
-                };
-                !callee.is_trusted(self.program) || !leaf || args.iter().any(gives) || dest.as_ref().is_some_and(stored)
-            }
-            Action::Check | Action::None => false,
-            Action::Storage => kind.ends().is_some_and(|local| stored(&Place::local(local))),
-            Action::Fill => {
-                let mut empties = false;
-                mir::effects::stmt_places(kind, &mut |place, _| empties |= !self.is_in_no_slot(place));
-                empties
-            }
-            Action::Assembly
-            | Action::Copy
-            | Action::Arguments
-            | Action::Owner
-            | Action::Region
-            | Action::Send
-            | Action::Channel => true,
+        if let Some(Call { dest, callee, args, ty }) = kind.as_call() {
+            let leaf = types.as_func(*ty).is_some_and(|f| f.leaf && !f.params.iter().any(|p| p.consume));
+            let gives = |arg: &Operand| {
+                let target = operand_ty(self.program, self.body, arg).ok().and_then(|ty| types.as_pointer(ty));
+                target.is_some_and(|p| owns(types, p.target.ty) || matches!(types.kind(p.target.ty), TyKind::Func(_)))
+            };
+            let filled = dest.as_ref().is_some_and(stored);
+            return filled || !callee.is_trusted(self.program) || !leaf || args.iter().any(gives);
         }
+        let does = flags(kind);
+        let into_temp = kind.as_assign().is_some_and(|(dest, _)| dest.as_local().is_some_and(|l| self.is_temp(l)));
+        let mut empties = does.collects || does.waits || does.code != Code::Own;
+        empties |= does.memory && kind.value().is_none() && kind.as_check().is_none();
+        accesses(kind, &mut |place, how, _| {
+            let changes = match how {
+                Kind::Write | Kind::Exchange | Kind::Move | Kind::Address(_) | Kind::End => !into_temp && stored(place),
+                Kind::Drop | Kind::Free => true,
+                Kind::Read | Kind::Copy | Kind::Step | Kind::Lend(_) | Kind::Begin | Kind::Mention => false,
+            };
+            empties |= changes;
+        });
+        empties
     }
 
     /// Whether the place lies in a local that nothing else leads to, and that has no elements.
@@ -508,7 +503,7 @@ impl Walker<'_> {
         if let Some(token) = value.owned.filter(|_| !owns(&self.program.types, ty)) {
             m.things.entry(token).and_modify(|t| t.owed = false);
         }
-        if dest.local_part().is_none() && value.needs.iter().any(|t| m.peeks.contains(t)) {
+        if dest.local_part().is_none() && value.needs.iter().any(|t| m.in_slots.contains(t)) {
             self.wrong("keeps what is in a slot");
         }
         if !is_temp {

@@ -142,7 +142,7 @@ pub(crate) struct Memory {
     /// Nothing was lent on the way here.
     pub no_loans: bool,
     /// Tokens of what was looked up in slots: they end where a slot may be emptied.
-    pub peeks: BTreeSet<Token>,
+    pub in_slots: BTreeSet<Token>,
 }
 
 impl Memory {
@@ -307,7 +307,7 @@ impl Memory {
                 out.things.insert(*n, thing.clone());
             }
         }
-        out.peeks = self.peeks.iter().filter_map(|t| names.get(t).copied()).collect();
+        out.in_slots = self.in_slots.iter().filter_map(|t| names.get(t).copied()).collect();
         out.next = names.len() as Token;
         out
     }

@@ -67,7 +67,7 @@ impl Walker<'_> {
                 let in_slot = lends_pointer && self.is_slot(place) && owns(&self.program.types, self.place_ty(place));
                 if in_slot {
                     let token = m.token(Thing { alive: true, zeroed: false, owed: false, lent: false, depth: 0 });
-                    m.peeks.insert(token);
+                    m.in_slots.insert(token);
                     value.needs.insert(token);
                 }
                 if lends_pointer && value.points.is_some_and(|t| self.has_hole(m, t)) {

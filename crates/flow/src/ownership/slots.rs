@@ -1,0 +1,158 @@
+//! Slots: places that others can reach, which hold something owned and are no paths.
+//!
+//! What a slot holds is lent to variables, and to temporaries: as an argument of a leaf function,
+//! which calls nothing of the program back and lets no other task run. Such a loan must not be in
+//! force where a statement may empty a slot, whichever that is; so says `conflict`.
+//! Which statements do, the table of effects says: those that run other code, collect or wait, and
+//! those that store, exchange, release or give away what is owned. A call that waits once it has
+//! read its arguments (`[[lee::waits]]`: `printf`) is a leaf for these; what was lent before and is
+//! used after it is no longer what a slot holds.
+
+use mir::bits::BitSet;
+use mir::effects::{accesses, flags, Code, Kind, Loan};
+use mir::ir::*;
+
+use super::effects::Report;
+use super::lending::Doing;
+use super::report::Finding;
+use super::state::State;
+use super::Ownership;
+use crate::framework::Point;
+use crate::leaf::is_leaf;
+use crate::regions::Form;
+
+/// Slots that a statement may empty.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Slots {
+    /// Those in the local.
+    In(Local),
+    /// All.
+    All,
+}
+
+impl Ownership<'_> {
+    /// The loans of what slots hold.
+    pub fn find_slot_loans(&self) -> BitSet {
+        let mut found = BitSet::empty(self.regions.loans.len());
+        for (n, loan) in self.regions.loans.iter().enumerate() {
+            let stmt = self.body.blocks.get(loan.at.block.0 as usize).and_then(|b| b.stmts.get(loan.at.stmt));
+            // A cursor took out what it is at.
+            let borrows = stmt.and_then(|stmt| stmt.kind.as_assign()).is_some_and(|(_, v)| v.as_borrow().is_some());
+            let lends = borrows && loan.form == Form::Borrow && (loan.kind.lends_shared() || loan.kind.is_view());
+            if lends && self.is_in_slot(n) && self.find(&loan.place).is_none_or(|found| !found.exact) {
+                found.insert(n);
+            }
+        }
+        found
+    }
+
+    /// Whether a loan is of what a slot holds: of something owned that is no path, and that no view
+    /// sees.
+    fn is_in_slot(&self, loan: usize) -> bool {
+        let path = self.lent.get(loan).copied().flatten();
+        path.is_none() && self.regions.loans.get(loan).is_some_and(|l| !l.seen && self.owns_place(&l.place))
+    }
+
+    /// Looks at slots that are kept: a slot is looked at for one access only.
+    pub fn slot_looks(&self, found: &mut Vec<Finding>) {
+        for (n, loan) in self.regions.loans.iter().enumerate() {
+            if !loan.kind.is_look() || !self.is_in_slot(n) {
+                continue;
+            }
+            if let Some(local) = self.live.variable(self.body, n) {
+                found.push(Finding::slot_kept(loan.span, local));
+            }
+        }
+    }
+
+    /// If the statement may empty slots, what was lent of one is not used by it, or after it.
+    pub fn slots_emptied(&self, s: &mut State, at: Point, stmt: &Stmt, report: Report) {
+        if self.slot_loans.iter().next().is_none() {
+            return;
+        }
+        let (from, which) = match self.may_empty(&stmt.kind) {
+            Some(which) => (at, which),
+            None if self.waits(&stmt.kind) => (Point { stmt: at.stmt + 1, ..at }, Slots::All),
+            None => return,
+        };
+        while let Some(lent) = self.in_the_way(s, from, Doing::Emptied(which)) {
+            if let Some(loan) = self.regions.loans.get(lent.number) {
+                report(Finding::slot_emptied(loan.span, loan.place.clone(), stmt.span, lent));
+            }
+            // Reported: it is over.
+            self.live.end(s, lent.number);
+        }
+    }
+
+    /// Whether what a loan is of lies in one of the slots.
+    pub(super) fn is_of_slots(&self, loan: usize, which: Slots) -> bool {
+        self.slot_loans.contains(loan)
+            && match which {
+                Slots::All => true,
+                Slots::In(local) => {
+                    let of = self.regions.loans.get(loan).map(|loan| self.resolver.place(&loan.place));
+                    of.is_some_and(|place| place.base_local() == Some(local))
+                }
+            }
+    }
+
+    /// The slots that the statement may empty.
+    fn may_empty(&self, kind: &StmtKind) -> Option<Slots> {
+        if let Some(call) = kind.as_call() {
+            let leaf = is_leaf(self.program, self.body, call.callee, call.args, *call.ty);
+            return if leaf { call.dest.as_ref().and_then(|dest| self.changed(dest)) } else { Some(Slots::All) };
+        }
+        let flags = flags(kind);
+        if flags.code != Code::Own || flags.collects || flags.waits {
+            return Some(Slots::All);
+        }
+        // A value, or a check, only reads what pointers lead to.
+        if flags.memory && kind.value().is_none() && kind.as_check().is_none() {
+            return Some(Slots::All);
+        }
+        // What goes to a temporary is still there.
+        let dest = kind.as_assign().and_then(|(dest, _)| dest.as_local());
+        let is_temp = |l: Local| self.body.locals.get(l.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp);
+        if dest.is_some_and(is_temp) {
+            return None;
+        }
+        let mut found = None;
+        accesses(kind, &mut |place, kind, _| {
+            let slots = match kind {
+                Kind::Drop | Kind::Free => Some(Slots::All),
+                Kind::Write | Kind::Exchange | Kind::Move | Kind::Address(Loan::Exclusive) | Kind::End => {
+                    self.changed(place)
+                }
+                Kind::Read
+                | Kind::Copy
+                | Kind::Step
+                | Kind::Address(Loan::Shared)
+                | Kind::Lend(_)
+                | Kind::Begin
+                | Kind::Mention => None,
+            };
+            found = match (found, slots) {
+                (None, other) | (other, None) => other,
+                (Some(a), Some(b)) if a == b => Some(a),
+                (Some(_), Some(_)) => Some(Slots::All),
+            };
+        });
+        found
+    }
+
+    /// The slots that may be another after a change of the place: of a local that nothing points to
+    /// only those in it.
+    fn changed(&self, place: &Place) -> Option<Slots> {
+        if !self.owns_place(place) {
+            return None;
+        }
+        let alone = |local: &Local| self.body.locals.get(local.0 as usize).is_some_and(|decl| !decl.address_taken);
+        Some(place.local_part().filter(alone).map_or(Slots::All, Slots::In))
+    }
+
+    /// Whether other tasks may run before the call returns, once its arguments were read.
+    fn waits(&self, kind: &StmtKind) -> bool {
+        let Some(Call { ty, .. }) = kind.as_call() else { return false };
+        self.program.types.as_func(*ty).is_some_and(|f| f.waits)
+    }
+}
