@@ -48,8 +48,8 @@ pub(super) enum Doing<'a> {
     Lent(NodeId, BorrowKind),
     /// The path is lent exclusively to a call that begins.
     Called(NodeId),
-    /// Slots may be emptied.
-    Emptied(Slots),
+    /// Slots may be emptied, by other code or by the statement itself.
+    Emptied { which: Slots, by_others: bool },
 }
 
 /// Whether two steps may lead to the same part: elements are not distinguished, nor are members of
@@ -94,7 +94,9 @@ impl Ownership<'_> {
                 let same = of.base == place.base && of.proj.iter().zip(&place.proj).all(|(a, b)| may_be_same(a, b));
                 loan.kind.is_view() && same && self.lent.get(held.number).copied().flatten().is_none()
             }
-            (Doing::Emptied(which), _) => self.is_of_slots(held.number, which),
+            (Doing::Emptied { which, by_others }, _) => {
+                self.is_of_slots(held.number, which) || by_others && self.slot_looks.contains(held.number)
+            }
             // While a cursor is on a place, the place is used through it only.
             (Doing::Used(node), Some(lent)) => loan.form == Form::Cursor && self.paths.is_prefix(lent, node),
             // What only looks has nothing against a loan.

@@ -83,6 +83,8 @@ pub(crate) struct Ownership<'a> {
     pub cursors: FxHashMap<Local, Place>,
     /// Loans of what slots hold, in temporaries.
     pub slot_loans: BitSet,
+    /// Looks at what slots hold.
+    pub slot_looks: BitSet,
 }
 
 /// Checks one body. Variables in `reported` get no report.
@@ -125,7 +127,7 @@ pub(crate) fn run(
                 Item::Term(term) => ownership.leave(&mut state, at, term, &mut |f| found.push(f)),
             }
         });
-        ownership.slot_looks(&mut found);
+        ownership.kept_looks(&mut found);
         ownership.copied_owners(&mut found);
         report::all(&ownership, &results, &cfg, found, options, sink, reported);
         moved
@@ -173,8 +175,9 @@ impl<'a> Ownership<'a> {
             lent_roots: BitSet::empty(body.locals.len()),
             cursors: FxHashMap::default(),
             slot_loans: BitSet::empty(regions.loans.len()),
+            slot_looks: BitSet::empty(regions.loans.len()),
         };
-        this.slot_loans = this.find_slot_loans();
+        this.find_slot_loans();
         this.find_sites();
         this.find_lent();
         this

@@ -2,13 +2,14 @@
 //!
 //! What a slot holds is lent to variables, and to temporaries: as an argument of a leaf function,
 //! which calls nothing of the program back and lets no other task run. Such a loan must not be in
-//! force where a statement may empty a slot, whichever that is; so says `conflict`.
+//! force where a statement may empty a slot, whichever that is; so says `conflict`. A look is for
+//! one access, to a temporary, and for a store to what it leads to as well, so for a look only other
+//! code counts.
 //! Which statements do, the table of effects says: those that run other code, collect or wait, and
 //! those that store, exchange, release or give away what is owned. A call that waits once it has
 //! read its arguments (`[[lee::waits]]`: `printf`) is a leaf for these; what was lent before and is
 //! used after it is no longer what a slot holds.
 
-use mir::bits::BitSet;
 use mir::effects::{accesses, flags, Code, Kind, Loan};
 use mir::ir::*;
 
@@ -31,19 +32,19 @@ pub(super) enum Slots {
 }
 
 impl Ownership<'_> {
-    /// The loans of what slots hold.
-    pub fn find_slot_loans(&self) -> BitSet {
-        let mut found = BitSet::empty(self.regions.loans.len());
+    /// Finds the loans of what slots hold, and looks at it.
+    pub fn find_slot_loans(&mut self) {
         for (n, loan) in self.regions.loans.iter().enumerate() {
             let stmt = self.body.blocks.get(loan.at.block.0 as usize).and_then(|b| b.stmts.get(loan.at.stmt));
             // A cursor took out what it is at.
             let borrows = stmt.and_then(|stmt| stmt.kind.as_assign()).is_some_and(|(_, v)| v.as_borrow().is_some());
             let lends = borrows && loan.form == Form::Borrow && (loan.kind.lends_shared() || loan.kind.is_view());
-            if lends && self.is_in_slot(n) && self.find(&loan.place).is_none_or(|found| !found.exact) {
-                found.insert(n);
+            if loan.kind.is_look() && self.is_in_slot(n) {
+                self.slot_looks.insert(n);
+            } else if lends && self.is_in_slot(n) && self.find(&loan.place).is_none_or(|found| !found.exact) {
+                self.slot_loans.insert(n);
             }
         }
-        found
     }
 
     /// Whether a loan is of what a slot holds: of something owned that is no path, and that no view
@@ -54,20 +55,17 @@ impl Ownership<'_> {
     }
 
     /// Looks at slots that are kept: a slot is looked at for one access only.
-    pub fn slot_looks(&self, found: &mut Vec<Finding>) {
-        for (n, loan) in self.regions.loans.iter().enumerate() {
-            if !loan.kind.is_look() || !self.is_in_slot(n) {
-                continue;
-            }
-            if let Some(local) = self.live.variable(self.body, n) {
-                found.push(Finding::slot_kept(loan.span, local));
-            }
-        }
+    pub fn kept_looks(&self, found: &mut Vec<Finding>) {
+        let looks = self.slot_looks.iter().filter_map(|n| Some((n, self.regions.loans.get(n)?)));
+        found.extend(looks.filter_map(|(n, loan)| {
+            let local = self.live.variable(self.body, n)?;
+            Some(Finding::slot_kept(loan.span, local))
+        }));
     }
 
     /// If the statement may empty slots, what was lent of one is not used by it, or after it.
     pub fn slots_emptied(&self, s: &mut State, at: Point, stmt: &Stmt, report: Report) {
-        if self.slot_loans.iter().next().is_none() {
+        if self.slot_loans.iter().chain(self.slot_looks.iter()).next().is_none() {
             return;
         }
         let (from, which) = match self.may_empty(&stmt.kind) {
@@ -75,7 +73,8 @@ impl Ownership<'_> {
             None if self.waits(&stmt.kind) => (Point { stmt: at.stmt + 1, ..at }, Slots::All),
             None => return,
         };
-        while let Some(lent) = self.in_the_way(s, from, Doing::Emptied(which)) {
+        let by_others = stmt.kind.as_call().is_some() || flags(&stmt.kind).waits;
+        while let Some(lent) = self.in_the_way(s, from, Doing::Emptied { which, by_others }) {
             if let Some(loan) = self.regions.loans.get(lent.number) {
                 report(Finding::slot_emptied(loan.span, loan.place.clone(), stmt.span, lent));
             }

@@ -11,8 +11,12 @@ use super::walk::{Ends, Step, Walker};
 
 impl Walker<'_> {
     pub(super) fn statement(&mut self, m: &mut Memory, stmt: &Stmt) -> Step {
-        if !m.in_slots.is_empty() && self.empties_slots(&stmt.kind) {
+        if (!m.in_slots.is_empty() || !m.looks.is_empty()) && self.empties_slots(&stmt.kind) {
             std::mem::take(&mut m.in_slots).into_iter().for_each(|token| m.kill(token));
+            // The store that a look is made for is one access; what others run is not.
+            if stmt.kind.as_call().is_some() || flags(&stmt.kind).waits {
+                std::mem::take(&mut m.looks).into_iter().for_each(|token| m.kill(token));
+            }
         }
         match &stmt.kind {
             StmtKind::Assign(dest, value) => self.assign(m, dest, value)?,
@@ -246,12 +250,6 @@ impl Walker<'_> {
                     }
                 }
                 return Ok(());
-            }
-        }
-        let looked_at = value.as_borrow().filter(|(kind, ..)| kind.is_look()).map(|(_, place, _)| place);
-        if let (Some(from), Some(local)) = (looked_at, dest.as_local()) {
-            if !self.is_temp(local) && self.is_slot(from) {
-                self.wrong("keeps what is in a slot");
             }
         }
         if let Some(Operand::Copy(from)) = value.same_object() {
@@ -503,7 +501,8 @@ impl Walker<'_> {
         if let Some(token) = value.owned.filter(|_| !owns(&self.program.types, ty)) {
             m.things.entry(token).and_modify(|t| t.owed = false);
         }
-        if dest.local_part().is_none() && value.needs.iter().any(|t| m.in_slots.contains(t)) {
+        let kept = |t: &Token| dest.local_part().is_none() && m.in_slots.contains(t) || !is_temp && m.looks.contains(t);
+        if value.needs.iter().any(kept) {
             self.wrong("keeps what is in a slot");
         }
         if !is_temp {

@@ -143,6 +143,8 @@ pub(crate) struct Memory {
     pub no_loans: bool,
     /// Tokens of what was looked up in slots: they end where a slot may be emptied.
     pub in_slots: BTreeSet<Token>,
+    /// Tokens of looks into slots: they end where other code runs.
+    pub looks: BTreeSet<Token>,
 }
 
 impl Memory {
@@ -308,6 +310,7 @@ impl Memory {
             }
         }
         out.in_slots = self.in_slots.iter().filter_map(|t| names.get(t).copied()).collect();
+        out.looks = self.looks.iter().filter_map(|t| names.get(t).copied()).collect();
         out.next = names.len() as Token;
         out
     }

@@ -56,7 +56,15 @@ impl Walker<'_> {
                 Ok(self.address(m, at))
             }
             // The same pointer, without what it owns.
-            Rvalue::Borrow(BorrowKind::Look, place, _) => self.read(m, place),
+            Rvalue::Borrow(BorrowKind::Look, place, _) => {
+                let mut value = self.read(m, place)?;
+                if self.is_slot(place) {
+                    let token = m.token(Thing { alive: true, zeroed: false, owed: false, lent: false, depth: 0 });
+                    m.looks.insert(token);
+                    value.needs.insert(token);
+                }
+                Ok(value)
+            }
             Rvalue::Borrow(kind, place, _) => {
                 let is_path = self.is_owned_path(place) && owns(&self.program.types, self.place_ty(place));
                 if is_path {
