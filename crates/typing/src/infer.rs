@@ -322,17 +322,63 @@ impl Checker<'_> {
         exprs: impl Iterator<Item = &'e Expr>,
         body: &Stmt,
     ) {
-        let [Stmt { kind: StmtKind::Cursor(_, place), .. }] = before else { return };
+        let [first] = before else { return };
+        let place = match &first.kind {
+            StmtKind::Cursor(_, place) => place,
+            // What only looks at a list in a global is a cursor if it prints: others may run then.
+            StmtKind::Declare(_, Some(Init::Expr(value))) => match &*value.kind {
+                ExprKind::Borrow(_, place) if self.is_in_global(place) => place,
+                _ => return,
+            },
+            _ => return,
+        };
         let Some(ast::StmtKind::Decl(decl)) = init.map(|init| &init.kind) else { return };
-        if self.path_root(place).is_some() || !(exprs.into_iter().any(|e| self.sees_slots(e)) || self.sees_in(body)) {
+        if self.path_root(place).is_some() {
             return;
         }
+        let is_cursor = matches!(first.kind, StmtKind::Cursor(..));
+        let sees = exprs.into_iter().any(|e| self.sees_slots(e)) || self.sees_in(body);
+        let prints = !is_cursor && !sees && self.waits_in(body);
         let name = decl.declarators.first().and_then(|d| d.declarator.name);
         let state = name.and_then(|name| self.f.as_mut()?.inferred.get_mut(&name.span));
-        if let Some(state) = state {
+        let Some(state) = state else { return };
+        if is_cursor && sees {
             (state.strays, state.walks) = (true, false);
             self.changed();
+        } else if prints && state.viewed && state.steps && !state.strays && !state.walks && !state.given {
+            state.walks = true;
+            self.changed();
         }
+    }
+
+    /// Whether the place is a global, or an element or field of one.
+    fn is_in_global(&self, place: &Expr) -> bool {
+        match &*place.kind {
+            ExprKind::Global(_) => true,
+            ExprKind::Field(of, _) | ExprKind::IndexArray(of, _) => self.is_in_global(of),
+            _ => false,
+        }
+    }
+
+    /// Whether it calls a C function after which what a slot held may be another.
+    fn waits_in(&self, stmt: &Stmt) -> bool {
+        let mut waits = false;
+        crate::walk::stmt_children(stmt, &mut |part| {
+            waits |= match part {
+                crate::walk::Part::Expr(e) => self.waits_for(e),
+                crate::walk::Part::Stmt(s) => self.waits_in(s),
+            };
+        });
+        waits
+    }
+
+    fn waits_for(&self, e: &Expr) -> bool {
+        let mut waits = match &*e.kind {
+            ExprKind::Call(_, ty, _) => self.program.types.as_func(*ty).is_some_and(|f| f.waits),
+            _ => false,
+        };
+        crate::walk::children(e, &mut |child| waits |= self.waits_for(child));
+        waits
     }
 
     fn sees_in(&self, stmt: &Stmt) -> bool {
