@@ -10,9 +10,9 @@
 use crate::codes::NO_GC;
 use crate::framework::moved_temp;
 use mir::ir::*;
-use mir::ty::{operand_ty, place_ty};
+use mir::ty::{operand_ty, owns, place_ty};
 use source::{Diagnostic, Sink, Span};
-use typing::types::{Own, Pointer, Region, Ty, TyKind};
+use typing::types::{Own, Region, Ty, TyKind};
 
 /// Reports all shared heap objects that the program makes.
 pub fn run(program: &Program, sink: &mut Sink) {
@@ -51,7 +51,10 @@ impl Look<'_> {
                 let Some((dest, value)) = stmt.kind.as_assign() else { return };
                 let Ok(to) = place_ty(self.program, self.body, dest).map(|q| q.ty) else { return };
                 match value.as_alloc() {
-                    Some(made) if made.handle.is_none() && self.shared(to).is_some() => self.report_new(stmt.span),
+                    Some(made) if made.handle.is_none() && self.is_shared(to) => self.report_new(stmt.span),
+                    Some(made) if made.handle.is_none() && !owns(&self.program.types, to) => {
+                        self.report_lent(stmt.span);
+                    }
                     Some(_) => {}
                     None => mir::effects::rvalue_operands(value, &mut |operand| self.given(operand, to, stmt.span)),
                 }
@@ -91,13 +94,10 @@ impl Look<'_> {
                 let Some(func) = self.program.types.as_func(*call.ty) else { return };
                 for (n, arg) in call.args.iter().enumerate() {
                     match func.params.get(n) {
-                        Some(param) if param.consume || self.program.types.as_record(param.ty).is_none() => {
-                            self.given(arg, param.ty, span);
-                        }
-                        // What is printed, and structs that are lent.
-                        _ if self.is_lost(arg) => {
-                            self.report_lost(span, "this object is only lent, and nothing takes it afterwards");
-                        }
+                        Some(param) if param.consume => {}
+                        Some(param) if !owns(&self.program.types, param.ty) => self.given(arg, param.ty, span),
+                        // What is printed, and what is lent by a parameter that owns.
+                        _ if self.is_lost(arg) => self.report_lent(span),
                         _ => {}
                     }
                 }
@@ -106,29 +106,19 @@ impl Look<'_> {
         }
     }
 
-    fn shared(&self, ty: Ty) -> Option<Pointer> {
-        match self.program.types.kind(ty) {
-            TyKind::Ptr(p) if p.own == Own::Shared => Some(*p),
-            _ => None,
-        }
+    fn is_shared(&self, ty: Ty) -> bool {
+        self.program.types.as_pointer(ty).is_some_and(|p| p.own == Own::Shared)
     }
 
-    /// An owned heap object that is moved into a shared place.
+    /// What a place of the type gets, if the value is owned and the place owns nothing.
     fn given(&mut self, operand: &Operand, to: Ty, span: Span) {
         let Operand::Move(_) = operand else { return };
-        let Ok(from) = operand_ty(self.program, self.body, operand) else { return };
-        if !self.owned_in_heap(from) {
-        } else if self.only_looks(to) || !self.program.types.has_pointers(to) {
-            self.report_lost(span, "this object is only lent, and nothing takes it afterwards");
-        } else if self.shared(to).is_some() {
-            self.sink.push(
-                Diagnostic::error(
-                    NO_GC,
-                    span,
-                    "`--no-gc`: this object becomes shared, and only the collector would free it",
-                )
-                .help("keep it in a `unique` place, or allocate it in an arena: `new(r) ...`"),
-            );
+        let owned = operand_ty(self.program, self.body, operand).is_ok_and(|from| self.owned_in_heap(from));
+        if !owned || owns(&self.program.types, to) {
+        } else if self.is_shared(to) {
+            self.report_shared(span);
+        } else {
+            self.report_lent(span);
         }
     }
 
@@ -138,39 +128,59 @@ impl Look<'_> {
             && operand_ty(self.program, self.body, operand).is_ok_and(|ty| self.owned_in_heap(ty))
     }
 
+    /// Whether a value of the type owns an object of the heap. The arena of a key is one.
     fn owned_in_heap(&self, ty: Ty) -> bool {
         let types = &self.program.types;
-        if let Some(record) = types.as_record(ty) {
-            let fields = types.record(record).fields.as_ref();
-            return fields.is_some_and(|fields| fields.iter().any(|field| self.owned_in_heap(field.ty.ty)));
-        }
-        let Some(p) = types.as_pointer(ty) else { return false };
-        let in_heap = match p.region {
-            Region::Heap => true,
-            Region::Infer(n) => self.body.infer_owes.get(n as usize) == Some(&Some(Region::Heap)),
+        match types.kind(ty) {
+            TyKind::Ptr(p) => {
+                let in_heap = match p.region {
+                    Region::Heap => true,
+                    Region::Infer(n) => self.body.infer_owes.get(n as usize) == Some(&Some(Region::Heap)),
+                    _ => false,
+                };
+                p.own.is_owned() && in_heap
+            }
+            TyKind::Key(..) => true,
+            TyKind::Array { elem, .. } => self.owned_in_heap(elem.ty),
+            TyKind::Record(record) => {
+                let fields = types.record(*record).fields.as_ref();
+                fields.is_some_and(|fields| fields.iter().any(|field| self.owned_in_heap(field.ty.ty)))
+            }
             _ => false,
-        };
-        p.own.is_owned() && in_heap
-    }
-
-    fn only_looks(&self, ty: Ty) -> bool {
-        self.program.types.as_pointer(ty).is_some_and(|p| matches!(p.own, Own::View | Own::Any))
+        }
     }
 
     /// What a call returns goes nowhere, or to where nothing is owned.
     fn result(&mut self, dest: Option<&Place>, ret: Ty, span: Span) {
-        let to = dest.and_then(|place| place_ty(self.program, self.body, place).ok());
-        if !self.owned_in_heap(ret) {
-        } else if dest.is_none() {
-            self.report_lost(span, "nothing takes this result, which is owned");
-        } else if to.is_some_and(|q| self.only_looks(q.ty)) {
+        let to = dest.and_then(|place| place_ty(self.program, self.body, place).ok()).map(|q| q.ty);
+        if !self.owned_in_heap(ret) || to.is_some_and(|to| owns(&self.program.types, to)) {
+        } else if to.is_some_and(|to| self.is_shared(to)) {
+            self.report_shared(span);
+        } else if to.is_some() {
             self.report_lost(span, "this result is only lent, and nothing takes it afterwards");
+        } else {
+            self.report_lost(span, "nothing takes this result, which is owned");
         }
+    }
+
+    fn report_lent(&mut self, span: Span) {
+        self.report_lost(span, "this object is only lent, and nothing takes it afterwards");
     }
 
     fn report_lost(&mut self, span: Span, why: &str) {
         self.sink.push(
             Diagnostic::error(NO_GC, span, format!("`--no-gc`: {why}")).help("keep it in a variable and free it"),
+        );
+    }
+
+    fn report_shared(&mut self, span: Span) {
+        self.sink.push(
+            Diagnostic::error(
+                NO_GC,
+                span,
+                "`--no-gc`: this object becomes shared, and only the collector would free it",
+            )
+            .help("keep it in a `unique` variable and free it, or allocate it in an arena: `new(r) ...`"),
         );
     }
 

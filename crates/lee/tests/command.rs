@@ -272,6 +272,23 @@ fn without_a_collector_nothing_heap_is_shared() {
     let ran = lee_in(&folder, &["check", "--no-gc", "lost.lee"]).expect(1);
     assert_eq!(ran.err.matches("error[L0511]").count(), 4, "{}", ran.err);
     lee_in(&folder, &["check", "--no-gc", "freed.lee"]).expect(0);
+    // So have what is printed, and arenas whose keys are in what a call returns.
+    let made = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\
+        struct pile { exists @d; key<@d> k; int *@d top; };\n\
+        static struct pile make(void) { key<@d> k = new_arena(); return (struct pile){ k, nullptr }; }\n\
+        static int look(key<@d> k) { return 1; }\n\
+        static int take(consume key<@d> k) { free_arena(k); return 1; }\n\
+        static int read(struct pile p) { return 1; }\n";
+    let lost =
+        "int main(void) { make(); read(make()); look(new_arena()); printf(\"%s\\n\", strdup(\"a\")); return 0; }\n";
+    let freed = "int main(void) {\n    char *unique null_terminated s = strdup(\"a\");\n    printf(\"%s\\n\", s);\n    \
+        free(s);\n    key<@d> k = new_arena();\n    look(k);\n    free_arena(k);\n    return take(new_arena()) - 1;\n}\n";
+    write(&folder, "printed.lee", &format!("{made}{lost}"));
+    write(&folder, "kept.lee", &format!("{made}{freed}"));
+    lee_in(&folder, &["check", "printed.lee"]).expect(0);
+    let ran = lee_in(&folder, &["check", "--no-gc", "printed.lee"]).expect(1);
+    assert_eq!(ran.err.matches("error[L0511]").count(), 4, "{}", ran.err);
+    lee_in(&folder, &["check", "--no-gc", "kept.lee"]).expect(0);
     write(
         &folder,
         "channels.lee",
