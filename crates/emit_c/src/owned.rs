@@ -51,24 +51,34 @@ impl Emitter<'_, '_> {
     }
 
     /// `a :=: b`. Where both sides lie in memory is computed before the first store: a side may be
-    /// reached through what the other holds, by another name.
+    /// reached through what the other holds, by another name. In a packed struct it need not be
+    /// aligned.
     pub fn swap(&mut self, a: &Place, b: &Place) {
         let (x, y) = (self.place(a, true), self.place(b, true));
         self.unit.c.need(x.ty.ty);
+        let packed = [a, b].map(|place| self.in_packed(place));
         let mut line = String::from("{");
-        let mut side = |place: &Place, texts: Vec<String>, name: &str| -> Vec<String> {
+        let mut side = |place: &Place, texts: Vec<String>, name: &str, packed: bool| -> Vec<String> {
             if !place.has_deref() {
                 return texts;
             }
             let mut words = vec![];
             for (n, text) in texts.iter().enumerate() {
-                line.push_str(&format!(" __typeof__({text}) *lee__{name}{n} = &{text};"));
+                let word = format!("__typeof__({text})");
+                if packed {
+                    let unaligned = format!("lee__{name}{n}_t");
+                    line.push_str(&format!(" typedef {word} {unaligned} __attribute__((aligned(1)));"));
+                    line.push_str(&format!(" {unaligned} *lee__{name}{n} = &{text};"));
+                } else {
+                    line.push_str(&format!(" {word} *lee__{name}{n} = &{text};"));
+                }
                 words.push(format!("*lee__{name}{n}"));
             }
             words
         };
-        let left = side(a, self.word_texts(&x), "x");
-        let right = side(b, self.word_texts(&y), "y");
+        let [a_packed, b_packed] = packed;
+        let left = side(a, self.word_texts(&x), "x", a_packed);
+        let right = side(b, self.word_texts(&y), "y", b_packed);
         self.settle(effect_of(a, self.body));
         self.settle(effect_of(b, self.body));
         for (n, text) in left.iter().enumerate() {
@@ -82,6 +92,19 @@ impl Emitter<'_, '_> {
         }
         line.push_str(" }");
         self.push(&line);
+    }
+
+    /// Whether the place lies in a packed struct, or in what one leads to.
+    fn in_packed(&self, place: &Place) -> bool {
+        place.proj.iter().enumerate().any(|(n, step)| {
+            let Proj::Field(field) = step else { return false };
+            let of = mir::ty::prefix_ty(self.unit.program, self.body, place, n);
+            let record = of.ok().and_then(|of| self.unit.types.as_record(of.ty)).map(|r| self.unit.types.record(r));
+            record.is_some_and(|record| {
+                let of_field = record.fields.as_ref().and_then(|fields| fields.get(*field as usize));
+                record.packed || of_field.is_some_and(|field| field.packed)
+            })
+        })
     }
 
     /// A cursor points at the place. What a slot holds is taken out for the cursor's life: whoever
