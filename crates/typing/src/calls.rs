@@ -442,7 +442,7 @@ impl Checker<'_> {
                 codes::OWNERSHIP,
                 span,
                 format!("`{text}` owns something, which would be lost silently"),
-                "assign to it: what a slot held is freed",
+                "write `memset(p, 0, sizeof *p);` for one whole struct, or assign to it: what a slot held is freed",
             );
             return;
         }

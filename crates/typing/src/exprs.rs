@@ -460,6 +460,53 @@ impl Checker<'_> {
         self.node(ExprKind::Assign(place, value), ty, span)
     }
 
+    /// `memset(p, 0, sizeof *p);` of a struct that owns something is the assignment of the empty
+    /// value: what was in it is freed, or is a leak, as the place says.
+    pub(crate) fn cleared(&mut self, e: &ast::Expr) -> Option<StmtKind> {
+        let ast::ExprKind::Call { callee, args, question: false } = &e.kind else { return None };
+        let (ast::ExprKind::Ident(name), [pointer, value, size]) = (&callee.kind, &args[..]) else { return None };
+        let zero = matches!(&value.kind, ast::ExprKind::Int(n) if n.value == 0);
+        if name.as_str() != "memset" || !zero || !self.checked() {
+            return None;
+        }
+        let Some(&Entity::Func(id)) = self.scopes.lookup(*name) else { return None };
+        let function = self.program.functions.get(id.0 as usize).filter(|f| f.trust == Trust::Trusted)?;
+        self.program.types.as_func(function.ty).filter(|f| f.fills == Some((0, Some(1))))?;
+        let whole = match &size.kind {
+            ast::ExprKind::SizeofType(name) => self.type_name(name).ty,
+            ast::ExprKind::SizeofExpr(of) => self.unevaluated(of).ty.ty,
+            _ => return None,
+        };
+        let types = &self.program.types;
+        let record = types.as_record(whole).filter(|_| types.owns(whole))?;
+        let counted_tail = types.flexible_member(record).is_some();
+        if types.record(record).kind != RecordKind::Struct || counted_tail {
+            return None;
+        }
+        let target = match &pointer.kind {
+            ast::ExprKind::Unary(ast::UnaryOp::AddrOf, place) => (**place).clone(),
+            _ => {
+                let kind = ast::ExprKind::Unary(ast::UnaryOp::Deref, Box::new(pointer.clone()));
+                ast::Expr { kind, span: pointer.span }
+            }
+        };
+        // Bytes of something else are filled by the function.
+        if self.unevaluated(&target).ty.ty != whole {
+            return None;
+        }
+        let place = self.expr(&target);
+        if self.guarded_place(&place) || !self.check_whole(&place) || self.cursor(&place).is_some() {
+            return Some(StmtKind::Expr(self.error_node(e.span)));
+        }
+        let (init, _) = self.initialiser(&ast::Initializer::List(vec![], e.span), whole, e.span);
+        let local = self.new_local(None, Qty::plain(whole), e.span, false);
+        let empty = self.place_node(ExprKind::CompoundLit(local, init), Qty::plain(whole), e.span);
+        let empty = self.rvalue(empty);
+        let empty = self.coerce(empty, whole, Why::Store);
+        let ty = self.value_type(whole);
+        Some(StmtKind::Expr(self.node(ExprKind::Assign(place, empty), ty, e.span)))
+    }
+
     /// `pp = &(*pp)->next`: a cursor moves on below the place that it is at.
     fn advance_cursor(&mut self, place: Expr, value: Expr, span: Span) -> Expr {
         let advances = match &*value.kind {

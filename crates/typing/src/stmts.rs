@@ -181,7 +181,7 @@ impl Checker<'_> {
     }
 
     pub(crate) fn expr_stmt(&mut self, e: &ast::Expr) -> StmtKind {
-        if let Some(kind) = self.va_statement(e).or_else(|| self.set_statement(e)) {
+        if let Some(kind) = self.va_statement(e).or_else(|| self.set_statement(e)).or_else(|| self.cleared(e)) {
             return kind;
         }
         self.value_unused(e.span);
