@@ -97,11 +97,11 @@ impl Emitter<'_, '_> {
     /// Whether the place lies in a packed struct, or in what one leads to.
     fn in_packed(&self, place: &Place) -> bool {
         place.proj.iter().enumerate().any(|(n, step)| {
-            let Proj::Field(field) = step else { return false };
+            let Some(field) = step.as_field() else { return false };
             let of = mir::ty::prefix_ty(self.unit.program, self.body, place, n);
             let record = of.ok().and_then(|of| self.unit.types.as_record(of.ty)).map(|r| self.unit.types.record(r));
             record.is_some_and(|record| {
-                let of_field = record.fields.as_ref().and_then(|fields| fields.get(*field as usize));
+                let of_field = record.fields.as_ref().and_then(|fields| fields.get(field as usize));
                 record.packed || of_field.is_some_and(|field| field.packed)
             })
         })
