@@ -54,6 +54,9 @@ impl Emptied {
             !body.unchecked && function.is_some_and(|f| !f.is_replaceable())
         };
         let bodies: Vec<&Body> = program.bodies.iter().filter(may_matter).collect();
+        if bodies.iter().all(|body| followed_params(program, body).is_empty()) {
+            return emptied;
+        }
         for _ in 0..ROUNDS {
             let mut changed = false;
             for body in &bodies {
@@ -69,11 +72,11 @@ impl Emptied {
         emptied
     }
 
-    /// The places that the call leaves empty, `target` giving what an argument leads to.
-    pub fn by_call(&self, callee: &Callee, args: &[Operand], target: &dyn Fn(&Operand) -> Option<Place>) -> Vec<Place> {
+    /// The places that the call leaves empty; `resolver` is that of the body that calls.
+    pub fn by_call(&self, callee: &Callee, args: &[Operand], resolver: &Resolver) -> Vec<Place> {
         let empty = self.summary(callee).map_or(&[][..], |summary| &summary.empty);
         let place = |(n, way): &(usize, Vec<Proj>)| {
-            let mut place = target(args.get(*n)?)?;
+            let mut place = target(resolver, args.get(*n)?)?;
             place.proj.extend(way.iter().cloned());
             Some(place)
         };
@@ -88,29 +91,39 @@ impl Emptied {
     }
 }
 
+/// What the argument leads to.
+fn target(resolver: &Resolver, arg: &Operand) -> Option<Place> {
+    Some(resolver.place(&arg.place()?.then(Proj::Deref)))
+}
+
 /// One function.
 struct Function<'a> {
     program: &'a Program,
     emptied: &'a Emptied,
     body: &'a Body,
     resolver: Resolver,
-    /// Parameters that are never assigned, and point to structs that own something.
+    /// `followed_params`.
     params: Vec<Local>,
+}
+
+/// Parameters that are never assigned, and point to structs that own something.
+fn followed_params(program: &Program, body: &Body) -> Vec<Local> {
+    let assigned = |local: Local| {
+        let mut stmts = body.blocks.iter().flat_map(|block| &block.stmts);
+        stmts.any(|stmt| stmt.kind.assigned_to(local).is_some())
+    };
+    let leads = |local: &Local| {
+        let Some(decl) = body.locals.get(local.0 as usize) else { return false };
+        let pointer = program.types.as_pointer(decl.ty.ty);
+        let target = pointer.filter(|p| p.own == Own::Shared && program.types.as_record(p.target.ty).is_some());
+        target.is_some_and(|p| owns(&program.types, p.target.ty)) && !decl.address_taken && !assigned(*local)
+    };
+    (0..body.params).map(Local).filter(leads).collect()
 }
 
 impl<'a> Function<'a> {
     fn new(program: &'a Program, emptied: &'a Emptied, body: &'a Body) -> Function<'a> {
-        let assigned = |local: Local| {
-            let mut stmts = body.blocks.iter().flat_map(|block| &block.stmts);
-            stmts.any(|stmt| stmt.kind.assigned_to(local).is_some())
-        };
-        let leads = |local: &Local| {
-            let Some(decl) = body.locals.get(local.0 as usize) else { return false };
-            let pointer = program.types.as_pointer(decl.ty.ty);
-            let target = pointer.filter(|p| p.own == Own::Shared && program.types.as_record(p.target.ty).is_some());
-            target.is_some_and(|p| owns(&program.types, p.target.ty)) && !decl.address_taken && !assigned(*local)
-        };
-        let params = (0..body.params).map(Local).filter(leads).collect();
+        let params = followed_params(program, body);
         Function { program, emptied, body, resolver: Resolver::new(body), params }
     }
 
@@ -176,12 +189,6 @@ impl<'a> Function<'a> {
         plain && if through { self.params.contains(&local) } else { decl.is_some_and(|d| !d.address_taken) }
     }
 
-    /// What the argument leads to.
-    fn target(&self, arg: &Operand) -> Option<Place> {
-        let place = self.resolver.place(&arg.place()?.clone().then(Proj::Deref));
-        self.is_followed(&place).then_some(place)
-    }
-
     /// Where the statement may store something that owns, and is not null.
     fn fills(&self, stmt: &Stmt) -> Option<Filled> {
         if stmt.is_unsafe {
@@ -213,7 +220,8 @@ impl<'a> Function<'a> {
                 return None;
             }
             // It reaches what it is given, and of what is lent exclusively nothing else.
-            let given: Option<Vec<Place>> = args.iter().filter(|arg| leads(arg)).map(|arg| self.target(arg)).collect();
+            let followed = |arg| target(&self.resolver, arg).filter(|place| self.is_followed(place));
+            let given: Option<Vec<Place>> = args.iter().filter(|arg| leads(arg)).map(followed).collect();
             return given.map_or(Some(Filled::Anything), |all| (!all.is_empty()).then_some(Filled::Below(all)));
         }
         if let Some((a, b)) = kind.as_swap() {
@@ -312,7 +320,7 @@ impl Analysis for Function<'_> {
                 self.insert(state, place);
             }
         } else if let Some(call) = kind.as_call() {
-            for place in self.emptied.by_call(call.callee, call.args, &|arg| self.target(arg)) {
+            for place in self.emptied.by_call(call.callee, call.args, &self.resolver) {
                 self.insert(state, &place);
             }
         }
@@ -320,7 +328,9 @@ impl Analysis for Function<'_> {
 
     fn edge(&self, state: &mut Vec<Place>, from: BlockId, _to: BlockId, edge: Edge) -> bool {
         let Edge::Branch(operand, holds) = edge else { return true };
-        let Some((place, not_null)) = crate::moved::tests(self.program, self.body, from, operand) else { return true };
+        let Some((place, not_null)) = crate::moved::tested_pointer(self.program, self.body, from, operand) else {
+            return true;
+        };
         if not_null != holds {
             // There is nothing that a null parameter leads to.
             let is_param = place.as_local().is_some_and(|local| self.params.contains(&local));

@@ -13,6 +13,12 @@ pub(crate) fn is_leaf(program: &Program, body: &Body, callee: &Callee, args: &[O
     callee.is_trusted(program) && types.as_func(ty).is_some_and(|f| leaf(&f)) && args.iter().all(given)
 }
 
+/// Whether other tasks may run before a call of a function of the type returns, once its arguments
+/// were read.
+pub(crate) fn waits(program: &Program, ty: Ty) -> bool {
+    program.types.as_func(ty).is_some_and(|f| f.waits)
+}
+
 /// Whether nothing that owns, and no function, is reached through a value of the type.
 fn is_harmless(program: &Program, ty: Ty) -> bool {
     let types = &program.types;

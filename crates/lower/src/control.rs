@@ -120,8 +120,8 @@ fn join_chains(body: &mut Body, kept: &[BlockId]) {
     }
 }
 
-/// Turns `t = value; place = t` into `place = value` where nothing else uses the temporary.
-fn fold_copies(body: &mut Body) {
+/// How often each local is named.
+pub(crate) fn uses_of_locals(body: &Body) -> Vec<u32> {
     let mut uses = vec![0u32; body.locals.len()];
     let mut count = |place: &Place, _: Access| {
         if let Some(slot) = place.base_local().and_then(|l| uses.get_mut(l.0 as usize)) {
@@ -129,9 +129,15 @@ fn fold_copies(body: &mut Body) {
         }
     };
     for block in &body.blocks {
-        block.stmts.iter().for_each(|s| stmt_places(&s.kind, &mut count));
+        block.stmts.iter().for_each(|stmt| stmt_places(&stmt.kind, &mut count));
         term_places(&block.term.kind, &mut count);
     }
+    uses
+}
+
+/// Turns `t = value; place = t` into `place = value` where nothing else uses the temporary.
+fn fold_copies(body: &mut Body) {
+    let uses = uses_of_locals(body);
     let locals = &body.locals;
     let once = |local: Local| {
         let n = local.0 as usize;

@@ -11,7 +11,7 @@
 //! bodies, arguments of instances. Guarantees: `TypeStore::erased_record` knows all records.
 
 use crate::instances::Visitor;
-use mir::effects::{parts_mut, stmt_places, term_places, Access, PartMut};
+use mir::effects::{parts_mut, PartMut};
 use mir::ir::*;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -98,16 +98,7 @@ fn copy_looks_in(body: &mut Body) {
     if !body.blocks.iter().flat_map(|block| &block.stmts).any(|stmt| looks(stmt).is_some()) {
         return;
     }
-    let mut uses = vec![0u32; body.locals.len()];
-    let mut count = |place: &Place, _: Access| {
-        if let Some(slot) = place.base_local().and_then(|local| uses.get_mut(local.0 as usize)) {
-            *slot += 1;
-        }
-    };
-    for block in &body.blocks {
-        block.stmts.iter().for_each(|stmt| stmt_places(&stmt.kind, &mut count));
-        term_places(&block.term.kind, &mut count);
-    }
+    let uses = crate::control::uses_of_locals(body);
     let is_temp = |local: Local| body.locals.get(local.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp);
     for block in &mut body.blocks {
         let mut kept: Vec<Stmt> = Vec::with_capacity(block.stmts.len());

@@ -8,6 +8,7 @@
 use crate::checker::Checker;
 use crate::tree::*;
 use crate::types::*;
+use crate::walk::{any, Part};
 use source::Span;
 use syntax::ast;
 
@@ -320,7 +321,7 @@ impl Checker<'_> {
         init: Option<&ast::Stmt>,
         before: &[Stmt],
         exprs: impl Iterator<Item = &'e Expr>,
-        body: &Stmt,
+        body: &'e Stmt,
     ) {
         let [first] = before else { return };
         let place = match &first.kind {
@@ -337,8 +338,9 @@ impl Checker<'_> {
             return;
         }
         let is_cursor = matches!(first.kind, StmtKind::Cursor(..));
-        let sees = exprs.into_iter().any(|e| self.sees_slots(e)) || self.sees_in(body);
-        let prints = !is_cursor && !sees && self.waits_in(body);
+        let mut parts = exprs.map(Part::Expr).chain([Part::Stmt(body)]);
+        let sees = parts.any(|part| any(part, &mut |part| self.sees_slots(part)));
+        let prints = !is_cursor && !sees && any(Part::Stmt(body), &mut |part| self.waits(part));
         let name = decl.declarators.first().and_then(|d| d.declarator.name);
         let state = name.and_then(|name| self.f.as_mut()?.inferred.get_mut(&name.span));
         let Some(state) = state else { return };
@@ -360,95 +362,75 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether it calls a C function after which what a slot held may be another.
-    fn waits_in(&self, stmt: &Stmt) -> bool {
-        let mut waits = false;
-        crate::walk::stmt_children(stmt, &mut |part| {
-            waits |= match part {
-                crate::walk::Part::Expr(e) => self.waits_for(e),
-                crate::walk::Part::Stmt(s) => self.waits_in(s),
-            };
-        });
-        waits
-    }
-
-    fn waits_for(&self, e: &Expr) -> bool {
-        let mut waits = match &*e.kind {
-            ExprKind::Call(_, ty, _) => self.program.types.as_func(*ty).is_some_and(|f| f.waits),
-            _ => false,
+    /// Whether it calls a C function that waits: after it, what a slot held may be gone.
+    fn waits(&self, part: Part) -> bool {
+        let called = match part {
+            Part::Expr(e) => match &*e.kind {
+                ExprKind::Call(_, ty, _) => self.program.types.as_func(*ty),
+                _ => None,
+            },
+            Part::Stmt(_) => None,
         };
-        crate::walk::children(e, &mut |child| waits |= self.waits_for(child));
-        waits
+        called.is_some_and(|f| f.waits)
     }
 
-    fn sees_in(&self, stmt: &Stmt) -> bool {
-        let mut sees = match &stmt.kind {
-            StmtKind::Send { .. }
-            | StmtKind::SetAdd { .. }
-            | StmtKind::Receive { .. }
-            | StmtKind::Select { .. }
-            | StmtKind::Channel { .. }
-            | StmtKind::Swap(..)
-            | StmtKind::Cursor(..)
-            | StmtKind::Unpack { .. }
-            | StmtKind::Open(..)
-            | StmtKind::Asm(_) => true,
-            StmtKind::Empty
-            | StmtKind::Break
-            | StmtKind::Continue
-            | StmtKind::Goto(_)
-            | StmtKind::GotoComputed(_)
-            | StmtKind::Return(_)
-            | StmtKind::Declare(..)
-            | StmtKind::Arena(..)
-            | StmtKind::Expr(_)
-            | StmtKind::VaStart(_)
-            | StmtKind::VaEnd(_)
-            | StmtKind::VaCopy(..)
-            | StmtKind::Block(_)
-            | StmtKind::If(..)
-            | StmtKind::While(..)
-            | StmtKind::DoWhile(..)
-            | StmtKind::For(..)
-            | StmtKind::Switch(..)
-            | StmtKind::SwitchTagged(..)
-            | StmtKind::SwitchEnd(..)
-            | StmtKind::Case(..)
-            | StmtKind::CaseMember(..)
-            | StmtKind::Default(_)
-            | StmtKind::Label(..)
-            | StmtKind::Defer(_)
-            | StmtKind::CountGroup(_) => false,
-        };
-        crate::walk::stmt_children(stmt, &mut |part| {
-            sees |= match part {
-                crate::walk::Part::Expr(e) => self.sees_slots(e),
-                crate::walk::Part::Stmt(s) => self.sees_in(s),
-            };
-        });
-        sees
-    }
-
-    /// Whether evaluating it may run other code, or look at what is owned in memory.
-    fn sees_slots(&self, e: &Expr) -> bool {
+    /// Whether the part itself may run other code, or look at what is owned in memory.
+    fn sees_slots(&self, part: Part) -> bool {
         let slot = |place: &Expr| self.program.types.owns(place.ty.ty) && self.path_root(place).is_none();
-        let mut sees = match &*e.kind {
-            ExprKind::Call(_, ty, _) => self.program.types.as_func(*ty).is_none_or(|f| !f.leaf),
-            ExprKind::StmtExpr(block, _) => block.stmts.iter().any(|s| self.sees_in(s)),
-            ExprKind::Load(place)
-            | ExprKind::Move(place)
-            | ExprKind::Take(place)
-            | ExprKind::Free(place)
-            | ExprKind::Borrow(_, place)
-            | ExprKind::AddrOf(place)
-            | ExprKind::Decay(place)
-            | ExprKind::Assign(place, _)
-            | ExprKind::AssignOp(_, _, place, _)
-            | ExprKind::IncDec(place, ..) => slot(place),
-            _ => false,
-        };
-        crate::walk::children(e, &mut |child| sees |= self.sees_slots(child));
-        sees
+        match part {
+            Part::Stmt(stmt) => match &stmt.kind {
+                StmtKind::Send { .. }
+                | StmtKind::SetAdd { .. }
+                | StmtKind::Receive { .. }
+                | StmtKind::Select { .. }
+                | StmtKind::Channel { .. }
+                | StmtKind::Swap(..)
+                | StmtKind::Cursor(..)
+                | StmtKind::Unpack { .. }
+                | StmtKind::Open(..)
+                | StmtKind::Asm(_) => true,
+                StmtKind::Empty
+                | StmtKind::Break
+                | StmtKind::Continue
+                | StmtKind::Goto(_)
+                | StmtKind::GotoComputed(_)
+                | StmtKind::Return(_)
+                | StmtKind::Declare(..)
+                | StmtKind::Arena(..)
+                | StmtKind::Expr(_)
+                | StmtKind::VaStart(_)
+                | StmtKind::VaEnd(_)
+                | StmtKind::VaCopy(..)
+                | StmtKind::Block(_)
+                | StmtKind::If(..)
+                | StmtKind::While(..)
+                | StmtKind::DoWhile(..)
+                | StmtKind::For(..)
+                | StmtKind::Switch(..)
+                | StmtKind::SwitchTagged(..)
+                | StmtKind::SwitchEnd(..)
+                | StmtKind::Case(..)
+                | StmtKind::CaseMember(..)
+                | StmtKind::Default(_)
+                | StmtKind::Label(..)
+                | StmtKind::Defer(_)
+                | StmtKind::CountGroup(_) => false,
+            },
+            Part::Expr(e) => match &*e.kind {
+                ExprKind::Call(_, ty, _) => self.program.types.as_func(*ty).is_none_or(|f| !f.leaf),
+                ExprKind::Load(place)
+                | ExprKind::Move(place)
+                | ExprKind::Take(place)
+                | ExprKind::Free(place)
+                | ExprKind::Borrow(_, place)
+                | ExprKind::AddrOf(place)
+                | ExprKind::Decay(place)
+                | ExprKind::Assign(place, _)
+                | ExprKind::AssignOp(_, _, place, _)
+                | ExprKind::IncDec(place, ..) => slot(place),
+                _ => false,
+            },
+        }
     }
 
     /// The cursor that a place is reached through, where the program writes it as a pointer.

@@ -167,6 +167,27 @@ pub fn stmt_children<'a>(s: &'a Stmt, f: &mut dyn FnMut(Part<'a>)) {
     }
 }
 
+/// Whether something holds for the part, or for an expression or statement anywhere in it, those in
+/// statement expressions included.
+pub fn any<'a>(part: Part<'a>, holds: &mut dyn FnMut(Part<'a>) -> bool) -> bool {
+    let mut work = vec![part];
+    while let Some(part) = work.pop() {
+        if holds(part) {
+            return true;
+        }
+        match part {
+            Part::Stmt(s) => stmt_children(s, &mut |part| work.push(part)),
+            Part::Expr(e) => {
+                if let ExprKind::StmtExpr(block, _) = &*e.kind {
+                    work.extend(block.stmts.iter().map(Part::Stmt));
+                }
+                children(e, &mut |child| work.push(Part::Expr(child)));
+            }
+        }
+    }
+    false
+}
+
 /// What an initialiser does with the variable that it initialises.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OwnUse {

@@ -10,23 +10,24 @@ use mir::effects::{accesses, flags, parts_mut, term_accesses, term_parts_mut, Co
 use mir::ir::*;
 
 use super::taken::{changes, Gone, Take};
-use super::{looks, Moved};
+use super::{is_replaceable, looks, place_of, Moved};
 use crate::framework::{count_work, Point};
-use crate::leaf::is_leaf;
+use crate::leaf::{is_leaf, waits};
 
 /// Blocks are looked at at most so often.
 const ROUNDS: usize = 8;
 
-/// What a statement or terminator means for the local that stands for the slot.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// What a statement or terminator means for the local that stands for the slot. Of several the last
+/// one here counts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Needs {
     /// It may read it by the slot's name.
     Name,
-    /// It needs an owner, or changes the slot.
-    Owner,
     /// The local gets another value, or ends.
     Nothing,
-    /// What the slot holds may change where nobody sees it.
+    /// It needs an owner, or changes the slot.
+    Owner,
+    /// Other code may change what the slot holds.
     Lost,
 }
 
@@ -37,6 +38,7 @@ struct Later<'m, 'a> {
     local: Local,
     slot: Place,
     take: Take,
+    cfg: Cfg,
 }
 
 impl Moved<'_> {
@@ -51,8 +53,7 @@ impl Moved<'_> {
         decl?;
         let place = self.elements.place(slot);
         let take = Take { at, slot: place, to: Some(to.clone()), gone: Gone::Moved };
-        let later = Later { moved: self, at, local, slot: slot.clone(), take };
-        let cfg = Cfg::new(self.body);
+        let later = Later { moved: self, at, local, slot: slot.clone(), take, cfg: Cfg::new(self.body) };
         // By block: whether the local stands for the slot at its start.
         let mut starts: Vec<Option<bool>> = vec![None; self.body.blocks.len()];
         *starts.first_mut()? = Some(false);
@@ -61,8 +62,8 @@ impl Moved<'_> {
         while let Some(block) = work.pop() {
             left = left.checked_sub(1)?;
             let start = starts.get(block.0 as usize).copied().flatten()?;
-            let end = later.block(block, start, &mut None)?;
-            for &next in cfg.successors(block) {
+            let (_, end) = later.block(block, start)?;
+            for &next in later.cfg.successors(block) {
                 let known = starts.get_mut(next.0 as usize)?;
                 let joined = match *known {
                     None => end,
@@ -74,111 +75,83 @@ impl Moved<'_> {
                 work.push(next);
             }
         }
-        // Where ways meet of which one has taken it, it must not be needed any more.
+        let mut body = self.body.clone();
         for (n, start) in starts.iter().enumerate() {
             let id = BlockId(n as u32);
             let Some(start) = *start else { continue };
-            let stands_after = later.block(id, start, &mut None)?;
-            let off = |next: &&BlockId| starts.get(next.0 as usize) == Some(&Some(false));
-            if stands_after && cfg.successors(id).iter().filter(off).any(|&next| later.is_read_from(&cfg, next)) {
+            let (block, end) = later.block(id, start)?;
+            // Where paths meet of which one has taken it, it must not be needed any more.
+            let taken = |next: &&BlockId| starts.get(next.0 as usize) == Some(&Some(false));
+            if end && later.cfg.successors(id).iter().filter(taken).any(|&next| later.is_read_from(next)) {
                 return None;
             }
-        }
-        let mut body = self.body.clone();
-        for (n, start) in starts.iter().enumerate() {
-            let Some(start) = *start else { continue };
-            let mut made = Some((vec![], None));
-            later.block(BlockId(n as u32), start, &mut made)?;
-            let (stmts, term) = made?;
-            let block = body.blocks.get_mut(n)?;
-            block.stmts = stmts;
-            block.term = term?;
+            *body.blocks.get_mut(n)? = block;
         }
         Some(body)
     }
 }
 
 impl Later<'_, '_> {
-    /// Goes through a block; whether the local stands for the slot at its end, `None` if the move
-    /// cannot be made later.
-    fn block(&self, id: BlockId, start: bool, made: &mut Option<(Vec<Stmt>, Option<Terminator>)>) -> Option<bool> {
-        let block = self.moved.body.blocks.get(id.0 as usize)?;
+    /// The block with the move made later, and whether the local stands for the slot at its end;
+    /// `None` if the move cannot be made later.
+    fn block(&self, id: BlockId, start: bool) -> Option<(Block, bool)> {
         let take = self.moved.body.blocks.get(self.at.block.0 as usize)?.stmts.get(self.at.stmt)?;
+        let mut block = self.moved.body.blocks.get(id.0 as usize)?.clone();
         count_work(block.stmts.len());
         let mut stands = start;
-        for (n, stmt) in block.stmts.iter().enumerate() {
+        let mut stmts = Vec::with_capacity(block.stmts.len() + 1);
+        for (n, mut stmt) in std::mem::take(&mut block.stmts).into_iter().enumerate() {
             let at = Point { block: id, stmt: n };
-            let mut stmt = stmt.clone();
             if at == self.at {
                 stands = true;
                 stmt.kind = StmtKind::Nop;
             } else if stands {
                 match self.stmt(&stmt) {
                     Needs::Name => self.rename(&mut stmt.kind)?,
+                    Needs::Nothing => stands = false,
                     Needs::Owner => {
                         stands = false;
-                        made.iter_mut().for_each(|(stmts, _)| stmts.push(take.clone()));
+                        stmts.push(take.clone());
                     }
-                    Needs::Nothing => stands = false,
-                    Needs::Lost => match self.is_read_after(at) {
-                        true => return None,
-                        false => stands = false,
-                    },
+                    Needs::Lost if self.is_read_after(at) => return None,
+                    Needs::Lost => stands = false,
                 }
             }
-            made.iter_mut().for_each(|(stmts, _)| stmts.push(stmt.clone()));
+            stmts.push(stmt);
         }
-        let mut term = block.term.clone();
         if stands {
             let mut needs = Needs::Name;
-            term_accesses(&term.kind, &mut |place, kind, _| needs = self.worse(needs, self.access(place, kind)));
+            term_accesses(&block.term.kind, &mut |place, kind, _| needs = needs.max(self.access(place, kind)));
             match needs {
-                Needs::Name => term_parts_mut(&mut term.kind, &mut |part| self.rename_part(part)),
+                Needs::Name => term_parts_mut(&mut block.term.kind, &mut |part| self.rename_part(part)),
+                Needs::Nothing => stands = false,
                 Needs::Owner => {
                     stands = false;
-                    made.iter_mut().for_each(|(stmts, _)| stmts.push(take.clone()));
+                    stmts.push(take.clone());
                 }
-                Needs::Nothing => stands = false,
                 Needs::Lost => return None,
             }
         }
-        made.iter_mut().for_each(|(_, to)| *to = Some(term.clone()));
-        Some(stands)
-    }
-
-    fn worse(&self, a: Needs, b: Needs) -> Needs {
-        let rank = |needs| match needs {
-            Needs::Name => 0,
-            Needs::Nothing => 1,
-            Needs::Owner => 2,
-            Needs::Lost => 3,
-        };
-        if rank(a) < rank(b) {
-            b
-        } else {
-            a
-        }
+        block.stmts = stmts;
+        Some((block, stands))
     }
 
     fn stmt(&self, stmt: &Stmt) -> Needs {
         let does = flags(&stmt.kind);
         let others = match does.code {
-            Code::Own => {
-                does.waits || does.memory && stmt.kind.as_assign().is_some_and(|(_, v)| v.as_alloc().is_some())
-            }
+            Code::Own => does.waits || does.collects,
             Code::Function(_) | Code::Pointer | Code::Assembly => stmt.kind.as_call().is_none_or(|call| {
-                let waits = self.moved.program.types.as_func(*call.ty).is_none_or(|f| f.waits);
-                waits || !is_leaf(self.moved.program, self.moved.body, call.callee, call.args, *call.ty)
+                let (program, body) = (self.moved.program, self.moved.body);
+                waits(program, *call.ty) || !is_leaf(program, body, call.callee, call.args, *call.ty)
             }),
         };
         let mut needs = Needs::Name;
-        accesses(&stmt.kind, &mut |place, kind, _| needs = self.worse(needs, self.access(place, kind)));
+        accesses(&stmt.kind, &mut |place, kind, _| needs = needs.max(self.access(place, kind)));
         // What it is given goes before others run.
-        let lost = (others || stmt.is_unsafe) && needs != Needs::Owner;
-        if lost {
-            Needs::Lost
-        } else {
-            needs
+        match needs {
+            Needs::Owner => needs,
+            _ if others || stmt.is_unsafe => Needs::Lost,
+            _ => needs,
         }
     }
 
@@ -222,29 +195,15 @@ impl Later<'_, '_> {
         if !mentions {
             return Some(());
         }
-        match kind.action() {
-            Action::None
-            | Action::Check
-            | Action::Assign
-            | Action::Fill
-            | Action::Call
-            | Action::Copy
-            | Action::Owner
-            | Action::Send => {}
-            // Two statements name one place: an `open` and its end, a cursor and its end.
-            Action::Storage | Action::Assembly | Action::Arguments | Action::Region | Action::Channel => return None,
+        if !is_replaceable(kind) {
+            return None;
         }
         parts_mut(kind, &mut |part| self.rename_part(part));
         Some(())
     }
 
     fn rename_part(&self, part: PartMut) {
-        let place = match part {
-            PartMut::Operand(Operand::Copy(place) | Operand::Move(place), _) | PartMut::Place(place, _) => place,
-            PartMut::Operand(Operand::Const(_), _) | PartMut::Local(..) | PartMut::Type(_) | PartMut::Function(..) => {
-                return
-            }
-        };
+        let Some((place, _)) = place_of(part) else { return };
         if place.base_local() == Some(self.local) {
             let proj = [self.slot.proj.clone(), std::mem::take(&mut place.proj)].concat();
             *place = Place { base: self.slot.base, proj };
@@ -253,14 +212,13 @@ impl Later<'_, '_> {
 
     /// Whether the local is read after the statement, before it gets another value.
     fn is_read_after(&self, at: Point) -> bool {
-        let cfg = Cfg::new(self.moved.body);
         match self.is_read_in(at.block, at.stmt + 1) {
             Some(read) => read,
-            None => cfg.successors(at.block).iter().any(|&next| self.is_read_from(&cfg, next)),
+            None => self.cfg.successors(at.block).iter().any(|&next| self.is_read_from(next)),
         }
     }
 
-    fn is_read_from(&self, cfg: &Cfg, block: BlockId) -> bool {
+    fn is_read_from(&self, block: BlockId) -> bool {
         let mut seen = vec![block];
         let mut next = 0;
         while let Some(&block) = seen.get(next) {
@@ -269,7 +227,7 @@ impl Later<'_, '_> {
                 Some(true) => return true,
                 Some(false) => {}
                 None => {
-                    for &to in cfg.successors(block) {
+                    for &to in self.cfg.successors(block) {
                         if !seen.contains(&to) {
                             seen.push(to);
                         }

@@ -32,7 +32,7 @@ use crate::framework::{count_work, solve, Analysis, Direction, Edge, Item, Point
 use crate::ownership::paths::{cursors, is_kept};
 use elements::Elements;
 use stored::Stored;
-pub(crate) use taken::{changes, tests};
+pub(crate) use taken::{changes, tested_pointer};
 use taken::{Gone, Take};
 
 /// Paths and the locals that they were moved to, in order.
@@ -74,8 +74,12 @@ const LATER: usize = 8;
 pub(crate) fn run(program: &Program, body: &mut Body) {
     let (mut changes, mut refused) = find(program, body);
     for _ in 0..LATER {
+        if refused.is_empty() {
+            break;
+        }
+        let moved = Moved::new(program, body);
         let better = refused.iter().find_map(|&at| {
-            let body = Moved::new(program, body).later(at)?;
+            let body = moved.later(at)?;
             let (changes, others) = find(program, &body);
             (others.len() < refused.len()).then_some((body, changes, others))
         });
@@ -147,7 +151,7 @@ pub(crate) fn run(program: &Program, body: &mut Body) {
     }
 }
 
-/// The changes of one body, and the moves out of slots that somebody may see.
+/// The changes to one body, and the moves out of slots that are refused: the slot could be seen empty.
 fn find(program: &Program, body: &Body) -> (Vec<(Point, Change)>, Vec<Point>) {
     let mut moved = Moved::new(program, body);
     moved.takes = moved.find_takes();
@@ -383,17 +387,8 @@ fn resolve(pairs: &Pairs, place: &Place, looked_at: bool) -> Place {
 
 /// The statement with its places replaced, if there are such.
 fn replace(pairs: &Pairs, kind: &StmtKind) -> Option<StmtKind> {
-    match kind.action() {
-        Action::None
-        | Action::Check
-        | Action::Assign
-        | Action::Fill
-        | Action::Call
-        | Action::Copy
-        | Action::Owner
-        | Action::Send => {}
-        // Two statements name one place: an `open` and its end, a cursor and its end.
-        Action::Storage | Action::Assembly | Action::Arguments | Action::Region | Action::Channel => return None,
+    if !is_replaceable(kind) {
+        return None;
     }
     let mut new = kind.clone();
     let mut changed = false;
@@ -409,15 +404,34 @@ fn replace_term(pairs: &Pairs, kind: &TermKind) -> Option<TermKind> {
 }
 
 fn replace_part(pairs: &Pairs, part: PartMut) -> bool {
-    let (place, looked_at) = match part {
-        PartMut::Operand(Operand::Copy(place), kind) | PartMut::Place(place, kind) => (place, looks(kind)),
-        PartMut::Operand(Operand::Move(place), _) => (place, false),
-        PartMut::Operand(Operand::Const(_), _) | PartMut::Local(..) | PartMut::Type(_) | PartMut::Function(..) => {
-            return false
-        }
-    };
+    let Some((place, looked_at)) = place_of(part) else { return false };
     let new = resolve(pairs, place, looked_at);
     let changed = new != *place;
     *place = new;
     changed
+}
+
+/// Whether the places of the statement may be replaced. Two statements name one place: an `open` and
+/// its end, a cursor and its end.
+fn is_replaceable(kind: &StmtKind) -> bool {
+    match kind.action() {
+        Action::None
+        | Action::Check
+        | Action::Assign
+        | Action::Fill
+        | Action::Call
+        | Action::Copy
+        | Action::Owner
+        | Action::Send => true,
+        Action::Storage | Action::Assembly | Action::Arguments | Action::Region | Action::Channel => false,
+    }
+}
+
+/// The place that a part names, and whether the pointer in it is left as it is.
+fn place_of(part: PartMut<'_>) -> Option<(&mut Place, bool)> {
+    match part {
+        PartMut::Operand(Operand::Copy(place), kind) | PartMut::Place(place, kind) => Some((place, looks(kind))),
+        PartMut::Operand(Operand::Move(place), _) => Some((place, false)),
+        PartMut::Operand(Operand::Const(_), _) | PartMut::Local(..) | PartMut::Type(_) | PartMut::Function(..) => None,
+    }
 }

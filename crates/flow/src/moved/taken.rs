@@ -313,7 +313,7 @@ impl Moved<'_> {
         if state.taken.is_empty() {
             return;
         }
-        let Some((place, not_null)) = tests(self.program, self.body, from, operand) else { return };
+        let Some((place, not_null)) = tested_pointer(self.program, self.body, from, operand) else { return };
         if not_null != holds {
             state.taken.retain(|take| place != take.slot && take.to.as_ref() != Some(&place));
         }
@@ -322,7 +322,12 @@ impl Moved<'_> {
 
 /// The pointer that the condition at the end of the block tests, and whether it is true for one
 /// that is not null.
-pub(crate) fn tests(program: &Program, body: &Body, block: BlockId, operand: &Operand) -> Option<(Place, bool)> {
+pub(crate) fn tested_pointer(
+    program: &Program,
+    body: &Body,
+    block: BlockId,
+    operand: &Operand,
+) -> Option<(Place, bool)> {
     let stmts = &body.blocks.get(block.0 as usize)?.stmts;
     let (mut place, mut not_null) = (operand.place()?.clone(), true);
     let mut tested_at = stmts.len();

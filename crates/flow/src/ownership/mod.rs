@@ -81,7 +81,7 @@ pub(crate) struct Ownership<'a> {
     pub lent_roots: BitSet,
     /// Cursors and the place that each is on.
     pub cursors: FxHashMap<Local, Place>,
-    /// Loans of what slots hold, in temporaries.
+    /// Loans of what slots hold.
     pub slot_loans: BitSet,
     /// Looks at what slots hold.
     pub slot_looks: BitSet,

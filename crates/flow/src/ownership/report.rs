@@ -525,13 +525,20 @@ impl Words<'_, '_> {
         name.map_or("what is in a slot".to_string(), |n| format!("what is in the slot `{n}`"))
     }
 
+    /// The variable that the place begins at, if it is a shared pointer.
+    fn shared_base(&self, place: &Place) -> Option<&LocalDecl> {
+        let decl = self.ownership.body.locals.get(place.base_local()?.0 as usize)?;
+        let pointer = self.ownership.program.types.as_pointer(decl.ty.ty)?;
+        (decl.name.is_some() && pointer.own == Own::Shared).then_some(decl)
+    }
+
     /// How to use what a slot holds for longer.
     fn looked_through(&self, place: &Place) -> String {
         let name = place_name(self.ownership.program, self.ownership.body, place).unwrap_or("slot".to_string());
-        let types = &self.ownership.program.types;
-        let base = place.base_local().and_then(|l| self.ownership.body.locals.get(l.0 as usize));
-        let shared = base.filter(|d| types.as_pointer(d.ty.ty).is_some_and(|p| p.own == Own::Shared));
-        let front = shared.and_then(|d| d.name).map_or("the pointer in front".to_string(), |n| format!("`{n}`"));
+        let front = self
+            .shared_base(place)
+            .and_then(|d| d.name)
+            .map_or("the pointer in front".to_string(), |n| format!("`{n}`"));
         let look = format!("to look through it, make {front} a `view` (`T *view`)");
         match self.is_union_member(place) {
             true => format!("{look}; to change what it leads to, take it out with `:=:`"),
@@ -564,10 +571,7 @@ impl Words<'_, '_> {
             self.why_slot(place)
         ));
         let types = &self.ownership.program.types;
-        let base = place.base_local().and_then(|l| self.ownership.body.locals.get(l.0 as usize));
-        let shared =
-            base.filter(|d| d.name.is_some() && types.as_pointer(d.ty.ty).is_some_and(|p| p.own == Own::Shared));
-        if let Some(decl) = shared {
+        if let Some(decl) = self.shared_base(place) {
             d = d.label(decl.span, "a shared pointer: there may be others to the same object");
         }
         let held = mir::ty::place_ty(self.ownership.program, self.ownership.body, place).map(|q| q.ty);

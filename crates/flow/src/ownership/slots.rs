@@ -5,10 +5,11 @@
 //! force where a statement may empty a slot, whichever that is; so says `conflict`. A look is for
 //! one access, to a temporary, and for a store to what it leads to as well, so for a look only other
 //! code counts.
+//!
 //! Which statements do, the table of effects says: those that run other code, collect or wait, and
 //! those that store, exchange, release or give away what is owned. A call that waits once it has
-//! read its arguments (`[[lee::waits]]`: `printf`) is a leaf for these; what was lent before and is
-//! used after it is no longer what a slot holds.
+//! read its arguments (`[[lee::waits]]`: `printf`) is a leaf for these; after it, what was lent
+//! before may be gone.
 
 use mir::effects::{accesses, flags, Code, Kind, Loan};
 use mir::ir::*;
@@ -19,7 +20,7 @@ use super::report::Finding;
 use super::state::State;
 use super::Ownership;
 use crate::framework::Point;
-use crate::leaf::is_leaf;
+use crate::leaf::{is_leaf, waits};
 use crate::regions::Form;
 
 /// Slots that a statement may empty.
@@ -47,7 +48,7 @@ impl Ownership<'_> {
         }
     }
 
-    /// Whether a loan is of what a slot holds: of something owned that is no path, and that no view
+    /// Whether a loan lends what a slot holds: something owned that is not a path and that no view
     /// sees.
     fn is_in_slot(&self, loan: usize) -> bool {
         let path = self.lent.get(loan).copied().flatten();
@@ -70,7 +71,9 @@ impl Ownership<'_> {
         }
         let (from, which) = match self.may_empty(&stmt.kind) {
             Some(which) => (at, which),
-            None if self.waits(&stmt.kind) => (Point { stmt: at.stmt + 1, ..at }, Slots::All),
+            None if stmt.kind.as_call().is_some_and(|call| waits(self.program, *call.ty)) => {
+                (Point { stmt: at.stmt + 1, ..at }, Slots::All)
+            }
             None => return,
         };
         let by_others = stmt.kind.as_call().is_some() || flags(&stmt.kind).waits;
@@ -147,11 +150,5 @@ impl Ownership<'_> {
         }
         let alone = |local: &Local| self.body.locals.get(local.0 as usize).is_some_and(|decl| !decl.address_taken);
         Some(place.local_part().filter(alone).map_or(Slots::All, Slots::In))
-    }
-
-    /// Whether other tasks may run before the call returns, once its arguments were read.
-    fn waits(&self, kind: &StmtKind) -> bool {
-        let Some(Call { ty, .. }) = kind.as_call() else { return false };
-        self.program.types.as_func(*ty).is_some_and(|f| f.waits)
     }
 }

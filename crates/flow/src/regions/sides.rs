@@ -88,7 +88,7 @@ impl<'a> Solver<'a> {
     }
 
     /// The innermost view that the place is reached through: a `unique` pointer behind a view is a
-    /// view too, every other one ends it, since others may change what is behind it.
+    /// view too; any other pointer ends the view, since others may change what it leads to.
     pub(super) fn last_view(&self, place: &Place) -> Option<Place> {
         let derefs = place.proj.iter().enumerate().rev().filter(|(_, step)| **step == Proj::Deref);
         for (n, _) in derefs {

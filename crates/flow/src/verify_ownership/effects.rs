@@ -27,8 +27,7 @@ impl Walker<'_> {
                 if !matches!(callee, Callee::Builtin(_)) || !args.is_empty() || dest.is_some() {
                     self.call(m, dest.as_ref(), args, *ty)?;
                 }
-                let target = |arg: &Operand| Some(self.resolver.place(&arg.place()?.then(Proj::Deref)));
-                for place in self.emptied.by_call(callee, args, &target) {
+                for place in self.emptied.by_call(callee, args, &self.resolver) {
                     if let Location::Cell(cell) = self.locate(m, &place)? {
                         self.zero(m, cell, self.place_ty(&place), 0);
                     }

@@ -37,8 +37,8 @@ impl Walker<'_> {
         p.bounds != Bounds::Thin && owns(&self.program.types, p.target.ty)
     }
 
-    /// Whether a place is a container slot: on the way to it is a pointer that others may have,
-    /// behind the last view and no cursor.
+    /// Whether a place is a container slot: a pointer that others may have leads to it, after the
+    /// last view. A cursor is not such a pointer.
     pub(super) fn is_slot(&self, place: &Place) -> bool {
         let (mut through, mut view) = (false, false);
         for (n, step) in place.proj.iter().enumerate() {
