@@ -57,15 +57,8 @@ impl<'u, 'a> Emitter<'u, 'a> {
     /// An emitter for `body`.
     pub fn new(unit: &'u mut Unit<'a>, body: &'a Body, held: Vec<Held>, scratch: NameSet) -> Emitter<'u, 'a> {
         let signature = unit.func_ty(&body.func);
-        // Locals whose end does something: arrays of variable length, cursors.
-        let mut ending: Vec<bool> = held.iter().map(|h| h.variable).collect();
-        for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
-            if let Some((cursor, _)) = stmt.kind.as_cursor() {
-                if let Some(ending) = ending.get_mut(cursor.0 as usize) {
-                    *ending = true;
-                }
-            }
-        }
+        // Locals whose end does something: arrays of variable length.
+        let ending: Vec<bool> = held.iter().map(|h| h.variable).collect();
         unit.c.locals = held.iter().map(|h| h.name.clone()).collect();
         let mut emitter = Emitter {
             unit,
@@ -187,10 +180,7 @@ impl<'u, 'a> Emitter<'u, 'a> {
             StmtKind::Call { dest, callee, args, ty } => self.call(dest.as_ref(), callee, args, *ty),
             StmtKind::Check(check) => self.check(check),
             StmtKind::StorageLive(local) => self.live(*local),
-            StmtKind::StorageDead(local) => {
-                self.cursor_end(*local);
-                self.dead(*local);
-            }
+            StmtKind::StorageDead(local) => self.dead(*local),
             StmtKind::Prove(_) | StmtKind::Nop => {}
             StmtKind::Zero(place) => self.zero(place),
             StmtKind::CopyElements { to, from, count } => self.copy_elements(to, from, count),
@@ -219,6 +209,7 @@ impl<'u, 'a> Emitter<'u, 'a> {
             StmtKind::DropSlot(place) => self.drop_slot(place),
             StmtKind::Swap(a, b) => self.swap(a, b),
             StmtKind::CursorBegin(cursor, of) => self.cursor_begin(*cursor, of),
+            StmtKind::CursorEnd(cursor) => self.cursor_end(*cursor),
             StmtKind::ChannelNew { contract, imp, exp, .. } => self.channel_new(*contract, imp, exp),
             StmtKind::Send { end, message, args } => self.send(end, *message, args),
             StmtKind::SetNew(set) => self.set_new(set),

@@ -171,29 +171,9 @@ impl Emitter<'_, '_> {
         ));
     }
 
-    /// Whether others can reach what a cursor works on. The exchange heap is reached by owners
-    /// only.
     fn is_slot(&self, of: &Place) -> bool {
-        let is_cursor = |local: Local| {
-            let mut stmts = self.body.blocks.iter().flat_map(|b| &b.stmts);
-            stmts.any(|s| s.kind.as_cursor().is_some_and(|(cursor, _)| cursor == local))
-        };
-        let exchange = |n: usize| {
-            let ty = mir::ty::prefix_ty(self.unit.program, self.body, of, n).map(|q| q.ty);
-            let pointer = ty.ok().and_then(|ty| self.unit.types.as_pointer(ty));
-            pointer.is_some_and(|p| p.region == Region::Exchange && p.own == Own::Unique && p.bounds == Bounds::Thin)
-        };
-        let last = of.proj.len().wrapping_sub(1);
-        let exposed = of.proj.last() == Some(&Proj::Deref) && exchange(last);
-        let own_way = |(n, step): (usize, &Proj)| match step {
-            Proj::Field(_) => true,
-            Proj::Deref => exchange(n) || n == 0 && of.base_local().is_some_and(is_cursor),
-            Proj::Index(_) => false,
-        };
-        match exposed {
-            true => matches!(of.base, PlaceBase::Global(_)) || !of.proj.iter().enumerate().all(own_way),
-            false => matches!(of.base, PlaceBase::Global(_)) || of.proj.iter().any(|s| !s.is_field()),
-        }
+        let is_cursor = |local| mir::cursors::is_cursor(self.body, local);
+        mir::cursors::takes_out(self.unit.program, self.body, of, &is_cursor)
     }
 
     /// A slot is lent by its address, all else by its value.

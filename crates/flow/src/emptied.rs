@@ -22,7 +22,7 @@ use typing::tree::FuncId;
 use typing::types::{Own, RecordKind, Ty};
 
 use crate::framework::{count_work, solve, Analysis, Direction, Edge, Item, Point};
-use crate::leaf::is_leaf;
+use crate::leaf::Leaves;
 use crate::ownership::is_null;
 
 /// Functions are looked at at most so often: calls that are nested deeper are not followed.
@@ -41,13 +41,13 @@ struct Summary {
 
 /// What the functions of a program leave empty.
 #[derive(Debug, Default)]
-pub struct Emptied {
+pub(crate) struct Emptied {
     functions: FxHashMap<FuncId, Summary>,
 }
 
 impl Emptied {
     /// Looks at all bodies as written.
-    pub fn new(program: &Program) -> Emptied {
+    pub fn new(program: &Program, leaves: &Leaves) -> Emptied {
         let mut emptied = Emptied::default();
         let may_matter = |body: &&Body| {
             let function = program.functions.get(body.func.func.0 as usize);
@@ -60,7 +60,7 @@ impl Emptied {
         for _ in 0..ROUNDS {
             let mut changed = false;
             for body in &bodies {
-                let summary = Function::new(program, &emptied, body).summary();
+                let summary = Function::new(program, leaves, &emptied, body).summary();
                 let known = emptied.functions.entry(body.func.func).or_default();
                 changed |= *known != summary;
                 *known = summary;
@@ -99,6 +99,7 @@ fn target(resolver: &Resolver, arg: &Operand) -> Option<Place> {
 /// One function.
 struct Function<'a> {
     program: &'a Program,
+    leaves: &'a Leaves,
     emptied: &'a Emptied,
     body: &'a Body,
     resolver: Resolver,
@@ -122,9 +123,9 @@ fn followed_params(program: &Program, body: &Body) -> Vec<Local> {
 }
 
 impl<'a> Function<'a> {
-    fn new(program: &'a Program, emptied: &'a Emptied, body: &'a Body) -> Function<'a> {
+    fn new(program: &'a Program, leaves: &'a Leaves, emptied: &'a Emptied, body: &'a Body) -> Function<'a> {
         let params = followed_params(program, body);
-        Function { program, emptied, body, resolver: Resolver::new(body), params }
+        Function { program, leaves, emptied, body, resolver: Resolver::new(body), params }
     }
 
     fn summary(&self) -> Summary {
@@ -207,7 +208,8 @@ impl<'a> Function<'a> {
         if let Some((dest, value)) = kind.as_assign() {
             return stored(dest).filter(|_| !value.as_use().is_some_and(is_null));
         }
-        if let Some(Call { dest, callee, args, ty }) = kind.as_call() {
+        if let Some(call) = kind.as_call() {
+            let Call { dest, callee, args, .. } = call;
             if let Some(dest) = dest.as_ref().and_then(stored) {
                 return Some(dest);
             }
@@ -216,7 +218,7 @@ impl<'a> Function<'a> {
                 let ty = operand_ty(self.program, self.body, arg);
                 arg.place().is_some() && ty.map_or(true, |ty| self.program.types.has_pointers(ty))
             };
-            if known || is_leaf(self.program, self.body, callee, args, *ty) {
+            if known || self.leaves.is_leaf(self.program, self.body, &call) {
                 return None;
             }
             // It reaches what it is given, and of what is lent exclusively nothing else.

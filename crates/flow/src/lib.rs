@@ -1,7 +1,7 @@
 //! Dataflow analyses on MIR: what the types of single expressions cannot tell. `pass` lists them.
 
 pub mod codes;
-pub mod emptied;
+mod emptied;
 mod first_test;
 pub mod framework;
 pub mod initialised;
@@ -19,4 +19,4 @@ pub mod regions;
 pub mod typestate;
 pub mod verify_ownership;
 
-pub use pass::{check, Options, Report};
+pub use pass::{check, Known, Options, Report};

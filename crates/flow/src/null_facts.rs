@@ -589,7 +589,7 @@ fn changes_memory(kind: &StmtKind) -> bool {
         Action::Call | Action::Assembly | Action::Copy => true,
         Action::Owner => kind.as_swap().is_none(),
         // The slot under a cursor is empty until it is put back.
-        Action::Region => kind.as_cursor().is_some(),
+        Action::Region => kind.as_cursor().is_some() || kind.as_cursor_end().is_some(),
         Action::Send | Action::Channel => mir::effects::flags(kind).waits,
         Action::None | Action::Storage | Action::Check | Action::Assign | Action::Fill | Action::Arguments => false,
     }

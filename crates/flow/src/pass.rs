@@ -1,6 +1,7 @@
 //! The passes over MIR, in order.
 
 use crate::emptied::Emptied;
+use crate::leaf::Leaves;
 use crate::{
     framework, initialised, inlining, moved, no_gc, null_facts, ownership, regions, typestate, verify_ownership,
 };
@@ -59,17 +60,13 @@ pub fn check(program: &mut Program, sink: &mut Sink, options: Options) -> Report
         }
     }
     inlining::run(program, sink);
-    // What may wait matters to cursors only.
-    let has_cursor = |body: &Body| !ownership::paths::cursors(body).is_empty();
-    let waits = program.bodies.iter().any(has_cursor).then(|| Waits::new(program));
-    let emptied = report.timed("emptied", || Emptied::new(program));
-    let known = Known { waits: waits.as_ref(), emptied: &emptied };
+    let known = report.timed("functions", || Known::new(program));
     let mut bodies = std::mem::take(&mut program.bodies);
     for body in bodies.iter_mut().filter(|body| !body.unchecked) {
         let before = sink.all.len();
         check_body(program, &known, body, sink, &mut report, options);
         if options.verify && sink.all.len() == before {
-            let mut found = report.timed("verify ownership", || verify_ownership::body(program, &emptied, body));
+            let mut found = report.timed("verify ownership", || verify_ownership::body(program, &known, body));
             report.verify.append(&mut found);
         }
     }
@@ -86,11 +83,25 @@ pub fn check(program: &mut Program, sink: &mut Sink, options: Options) -> Report
 }
 
 /// What is known of the functions of the file.
-pub(crate) struct Known<'a> {
+pub struct Known {
     /// Which wait; none if nothing asks for it.
-    pub waits: Option<&'a Waits>,
+    pub(crate) waits: Option<Waits>,
+    /// Which leave all that owns as it is.
+    pub(crate) leaves: Leaves,
     /// Which leave what their parameters lead to empty.
-    pub emptied: &'a Emptied,
+    pub(crate) emptied: Emptied,
+}
+
+impl Known {
+    /// Looks at all bodies as written.
+    pub fn new(program: &Program) -> Known {
+        // What may wait matters to cursors only.
+        let has_cursor = |body: &Body| !ownership::paths::cursors(body).is_empty();
+        let waits = program.bodies.iter().any(has_cursor).then(|| Waits::new(program));
+        let leaves = Leaves::new(program);
+        let emptied = Emptied::new(program, &leaves);
+        Known { waits, leaves, emptied }
+    }
 }
 
 /// The list of passes. Each one's header says what it needs, changes and guarantees.
@@ -106,7 +117,7 @@ fn check_body(
     let mut reported = BitSet::empty(body.locals.len());
 
     report.timed("fold conditions", || framework::fold_conditions(body));
-    report.timed("moved", || moved::run(program, body));
+    report.timed("moved", || moved::run(program, &known.leaves, body));
     let facts = report.timed("null facts", || {
         let facts = null_facts::find(program, body, &Cfg::new(body));
         null_facts::apply(body, &facts);

@@ -39,9 +39,9 @@ fn cases(file: &str) -> Vec<(String, String)> {
 
 fn found(text: &str) -> Vec<String> {
     let program = mir::parse::program(text).unwrap();
-    let emptied = flow::emptied::Emptied::new(&program);
+    let known = flow::Known::new(&program);
     let bodies = program.bodies.iter();
-    bodies.flat_map(|b| flow::verify_ownership::body(&program, &emptied, b)).map(|e| e.to_string()).collect()
+    bodies.flat_map(|b| flow::verify_ownership::body(&program, &known, b)).map(|e| e.to_string()).collect()
 }
 
 #[test]

@@ -260,6 +260,7 @@ pub enum Stmt {
     Swap(Place, Place, bool),
     /// Cursor local, its place, the place it is on, whether that is a slot.
     CursorBegin(u32, Place, Place, bool),
+    CursorEnd(u32),
     ChannelNew {
         contract: ContractId,
         state: StateId,

@@ -233,8 +233,10 @@ impl Compiler<'_, '_> {
             }
             StmtKind::DropSlot(place) => Stmt::DropSlot(self.place(place)),
             StmtKind::Swap(a, b) => Stmt::Swap(self.place(a), self.place(b), self.is_path(a) && self.is_path(b)),
+            StmtKind::CursorEnd(cursor) => Stmt::CursorEnd(cursor.0),
             StmtKind::CursorBegin(cursor, of) => {
-                let slot = matches!(of.base, PlaceBase::Global(_)) || of.proj.iter().any(|s| !s.is_field());
+                let is_cursor = |local| mir::cursors::is_cursor(self.body, local);
+                let slot = mir::cursors::takes_out(self.machine.program, self.body, of, &is_cursor);
                 Stmt::CursorBegin(cursor.0, self.place(&ir::Place::local(*cursor)), self.place(of), slot)
             }
         }

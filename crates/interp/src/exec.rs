@@ -251,6 +251,7 @@ impl Machine<'_> {
                 self.drop_slot(loc, place.ty)?;
             }
             Stmt::Swap(a, b, paths) => self.swap(a, b, *paths)?,
+            Stmt::CursorEnd(local) => self.cursor_end(*local)?,
             Stmt::CursorBegin(local, cursor, of, slot) => self.cursor_begin(*local, cursor, of, *slot)?,
             Stmt::ChannelNew { contract, state, imp, exp } => self.channel_new(*contract, *state, imp, exp)?,
             Stmt::Send { end, message, args } => self.send(end, *message, args)?,
@@ -850,7 +851,7 @@ impl Machine<'_> {
     }
 
     /// A cursor on a slot ends: the slot gets back what the cursor left.
-    pub fn cursor_end(&mut self, local: u32) -> R<()> {
+    fn cursor_end(&mut self, local: u32) -> R<()> {
         let Some(frame) = self.frames.last_mut() else { return Ok(()) };
         let Some(at) = frame.taken.iter().position(|t| t.cursor == local) else { return Ok(()) };
         let taken = frame.taken.remove(at);
@@ -860,6 +861,7 @@ impl Machine<'_> {
             return self.refuse(bad, loc, size, "a cursor gives back to its slot: write");
         }
         self.drop_slot(loc, taken.ty)?;
+        self.mem.note(Note::Wrote(loc, size));
         let Some(obj) = self.mem.obj(taken.holder) else { return Ok(()) };
         let (data, marks) = (obj.bytes(0, size).to_vec(), obj.marks(0, size).to_vec());
         if let Some(obj) = self.mem.obj_mut(loc.obj) {

@@ -954,7 +954,6 @@ impl<'p> Machine<'p> {
     pub fn dead(&mut self, n: u32) -> R<()> {
         self.mem.note(Note::Storage(n));
         let Some(code) = self.frames.last().map(|f| f.code.clone()) else { return Ok(()) };
-        self.cursor_end(n)?;
         let Some(local) = code.locals.get(n as usize) else { return Ok(()) };
         let loc = self.local_loc(n, local);
         if local.owns {

@@ -44,6 +44,8 @@ pub(crate) struct Lower<'t, 'p> {
     pub switches: Vec<Switch>,
     /// Cursors: what they point at is an owned path, not a slot.
     pub cursors: Vec<Local>,
+    /// Those of them that take out what a slot holds.
+    pub taking: Vec<Local>,
     /// Each `open`: handle, key, region.
     pub opened: Vec<(Local, Place, Region)>,
     /// Regions that have their scope: those of keys and borrows with the local that introduced
@@ -132,6 +134,7 @@ impl<'t, 'p> Lower<'t, 'p> {
             frames: vec![],
             switches: vec![],
             cursors: vec![],
+            taking: vec![],
             opened: vec![],
             introduced: FxHashMap::default(),
             end_states: FxHashMap::default(),

@@ -183,6 +183,7 @@ impl Follow<'_> {
             | StmtKind::Dispose { .. }
             | StmtKind::DropSlot(_)
             | StmtKind::CursorBegin(..)
+            | StmtKind::CursorEnd(_)
             | StmtKind::Pack(..)
             | StmtKind::Unpack { .. }
             | StmtKind::Select { .. }

@@ -194,6 +194,10 @@ impl<'t> Lower<'t, '_> {
             _ => place,
         };
         let access = self.place(place, Use::Lend);
+        let is_cursor = |local| self.cursors.contains(&local);
+        if mir::cursors::takes_out(self.program, &self.body, &access.place, &is_cursor) {
+            self.taking.push(cursor);
+        }
         self.emit(StmtKind::CursorBegin(cursor, access.place));
     }
 

@@ -107,7 +107,12 @@ impl<'t> Lower<'t, '_> {
             let LiveNode { parent, item, .. } = self.lives[node];
             match item {
                 Item::Root => {}
-                Item::Local(l) => self.emit(StmtKind::StorageDead(l)),
+                Item::Local(l) => {
+                    if self.taking.contains(&l) {
+                        self.emit(StmtKind::CursorEnd(l));
+                    }
+                    self.emit(StmtKind::StorageDead(l));
+                }
                 Item::Arena(handle, region) => self.emit(StmtKind::ArenaEnd(handle, region)),
                 Item::Open(n) => {
                     if let Some((handle, key, region)) = self.opened.get(n).cloned() {

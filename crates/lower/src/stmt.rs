@@ -305,7 +305,9 @@ impl<'t> Lower<'t, '_> {
             }
             Some(e) => {
                 let op = self.direct(e);
-                Some(if self.anything_live() { self.freeze(op) } else { op })
+                // What is taken out of an element or field is taken by a statement.
+                let taken = matches!(&op, Operand::Move(place) if place.as_local().is_none());
+                Some(if taken || self.anything_live() { self.freeze(op) } else { op })
             }
             None => None,
         };

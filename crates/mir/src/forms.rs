@@ -111,6 +111,8 @@ forms! {
     as_swap -> (&Place, &Place): StmtKind::Swap(a, b) => (a, b);
     /// The cursor that begins, and what it is on.
     as_cursor -> (Local, &Place): StmtKind::CursorBegin(cursor, of) => (*cursor, of);
+    /// The cursor on a slot that ends.
+    as_cursor_end -> Local: StmtKind::CursorEnd(cursor) => *cursor;
     /// The inline assembly.
     as_asm -> &Asm: StmtKind::Asm(asm) => asm;
     /// The handle and the region of an arena that ends.

@@ -249,6 +249,10 @@ pub enum StmtKind {
     /// A cursor's place is lent exclusively from here until the cursor's `StorageDead`: cursor
     /// local, place.
     CursorBegin(Local, Place),
+    /// The block of a cursor that took out what a slot held ends, right before the cursor's
+    /// `StorageDead`: what is in the slot is disposed of, and the slot gets back what the cursor
+    /// left. Cursors on other places have none.
+    CursorEnd(Local),
     /// From here the hidden regions of the struct at the place stand for these regions, by `exists`
     /// number: the struct is packed by the stores to its fields that follow.
     Pack(Place, Vec<Region>),

@@ -3,6 +3,7 @@
 pub mod bits;
 pub mod cfg;
 mod checks;
+pub mod cursors;
 pub mod effects;
 pub mod ends;
 mod fields;

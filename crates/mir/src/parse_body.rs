@@ -319,6 +319,12 @@ impl Parser<'_> {
                 self.want(")")?;
                 StmtKind::CursorBegin(local, place)
             }
+            "cursor_end" => {
+                self.want("(")?;
+                let local = self.local()?;
+                self.want(")")?;
+                StmtKind::CursorEnd(local)
+            }
             "pack" => {
                 let (place, regions) = self.place_and_list(Self::region)?;
                 StmtKind::Pack(place, regions)

@@ -407,6 +407,7 @@ impl Printer<'_> {
             }
             StmtKind::DropSlot(place) => format!("drop_slot({})", self.place(place)),
             StmtKind::Swap(a, b) => format!("swap({}, {})", self.place(a), self.place(b)),
+            StmtKind::CursorEnd(l) => format!("cursor_end({})", self.local(*l)),
             StmtKind::CursorBegin(l, place) => format!("cursor_begin({}, {})", self.local(*l), self.place(place)),
             StmtKind::Pack(place, regions) => {
                 let regions: Vec<String> = regions.iter().map(|r| region_text(*r)).collect();

@@ -277,6 +277,7 @@ impl StmtKind {
             | StmtKind::DropSlot(_)
             | StmtKind::Swap(..)
             | StmtKind::CursorBegin(..)
+            | StmtKind::CursorEnd(_)
             | StmtKind::Pack(..)
             | StmtKind::Unpack { .. }
             | StmtKind::ChannelNew { .. }
@@ -308,6 +309,7 @@ impl StmtKind {
             | StmtKind::Open(..)
             | StmtKind::Close(..)
             | StmtKind::CursorBegin(..)
+            | StmtKind::CursorEnd(_)
             | StmtKind::Pack(..)
             | StmtKind::Unpack { .. } => Action::Region,
             StmtKind::Send { .. } => Action::Send,

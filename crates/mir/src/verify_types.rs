@@ -270,6 +270,14 @@ impl<'a> Verifier<'a> {
                 }
             }
             StmtKind::CursorBegin(cursor, of) => self.cursor(*cursor, of),
+            StmtKind::CursorEnd(cursor) => {
+                let body = self.body;
+                let is_cursor = |local| crate::cursors::is_cursor(body, local);
+                let of = crate::cursors::beginning(body, *cursor);
+                if !of.is_some_and(|of| crate::cursors::takes_out(self.program, body, of, &is_cursor)) {
+                    self.error(format!("_{} is no cursor that took out what a slot held", cursor.0));
+                }
+            }
             StmtKind::Pack(place, regions) => {
                 for region in regions {
                     self.region(*region);

@@ -436,8 +436,12 @@ impl Checker<'_> {
         let place = self.expr(place);
         self.restore_used(was_used);
         if let Some(cursor) = self.walker(&place) {
-            // `n = n->next` where `n` stands for `*pp`.
+            // `n = n->next` where `n` stands for `*pp`, which is declared without `const`.
+            let walker = self.walker_mut(&cursor).map(std::mem::take);
             let next = self.address_of(value, span, None);
+            if let (Some(reads), Some(walker)) = (walker, self.walker_mut(&cursor)) {
+                *walker = reads;
+            }
             return self.advance_cursor(cursor, next, span);
         }
         let value = self.expr_expecting(value, Some(place.ty.ty));

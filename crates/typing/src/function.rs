@@ -90,8 +90,9 @@ pub struct FnCtx {
     pub infer_regions: u32,
     /// Cursors: read through only.
     pub cursors: FxHashSet<LocalId>,
-    /// Those of them that the program writes as pointers: `for (struct node *n = head; n; n = n->next)`.
-    pub walkers: FxHashSet<LocalId>,
+    /// Those of them that the program writes as pointers: `for (struct node *n = head; n; n = n->next)`,
+    /// and whether to a `const` type.
+    pub walkers: FxHashMap<LocalId, bool>,
     /// The expression statement, or part of one, whose value is not used.
     pub unused_value: Option<Span>,
     /// What `expose` opens around the code at hand, innermost last.

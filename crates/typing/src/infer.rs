@@ -54,6 +54,8 @@ pub struct Inferred {
     pub strays: bool,
     /// It was found to be a cursor.
     pub walks: bool,
+    /// It is declared as a pointer to a `const` type.
+    pub reads: bool,
     /// A parameter that was assigned.
     pub source: Option<LocalId>,
     /// A shared value that was assigned, and the declaration that it has its type from: why it is
@@ -167,6 +169,7 @@ impl Checker<'_> {
             steps: false,
             strays: false,
             walks: false,
+            reads: p.target.quals.is_const,
             source: None,
             shared: None,
         });
@@ -301,6 +304,7 @@ impl Checker<'_> {
         if !unique || !state.own || !(found || state.walks) {
             return None;
         }
+        let reads = state.reads;
         if !state.walks {
             state.walks = true;
             self.changed();
@@ -309,7 +313,7 @@ impl Checker<'_> {
             ast::Expr { kind: ast::ExprKind::Unary(ast::UnaryOp::AddrOf, Box::new(from.clone())), span: from.span };
         let kind = self.cursor_stmt(name, &place, init.span);
         if let (StmtKind::Cursor(local, _), Some(f)) = (&kind, &mut self.f) {
-            f.walkers.insert(*local);
+            f.walkers.insert(*local, reads);
         }
         Some(self.stmt_node(kind, init.span))
     }
@@ -326,9 +330,9 @@ impl Checker<'_> {
         let [first] = before else { return };
         let place = match &first.kind {
             StmtKind::Cursor(_, place) => place,
-            // What only looks at a list in a global is a cursor if it prints: others may run then.
-            StmtKind::Declare(_, Some(Init::Expr(value))) => match &*value.kind {
-                ExprKind::Borrow(_, place) if self.is_in_global(place) => place,
+            // What only looks at a list in a slot is a cursor if it prints: others may run then.
+            StmtKind::Declare(_, Some(Init::Expr(value))) => match borrowed(value) {
+                Some(place) if !place.ty.quals.is_const => place,
                 _ => return,
             },
             _ => return,
@@ -350,15 +354,6 @@ impl Checker<'_> {
         } else if prints && state.viewed && state.steps && !state.strays && !state.walks && !state.given {
             state.walks = true;
             self.changed();
-        }
-    }
-
-    /// Whether the place is a global, or an element or field of one.
-    fn is_in_global(&self, place: &Expr) -> bool {
-        match &*place.kind {
-            ExprKind::Global(_) => true,
-            ExprKind::Field(of, _) | ExprKind::IndexArray(of, _) => self.is_in_global(of),
-            _ => false,
         }
     }
 
@@ -417,7 +412,15 @@ impl Checker<'_> {
                 | StmtKind::CountGroup(_) => false,
             },
             Part::Expr(e) => match &*e.kind {
-                ExprKind::Call(_, ty, _) => self.program.types.as_func(*ty).is_none_or(|f| !f.leaf),
+                // A pointer of a leaf's type may lead to a function of the program.
+                ExprKind::Call(callee, ty, _) => {
+                    let function = match callee {
+                        Callee::Direct(f) => self.program.functions.get(f.func.0 as usize),
+                        Callee::Pointer(_) | Callee::Start(_) | Callee::Spawn(..) => None,
+                    };
+                    let trusted = function.is_some_and(|f| f.trust == Trust::Trusted);
+                    !trusted || self.program.types.as_func(*ty).is_none_or(|f| !f.leaf)
+                }
                 ExprKind::Load(place)
                 | ExprKind::Move(place)
                 | ExprKind::Take(place)
@@ -438,7 +441,13 @@ impl Checker<'_> {
         let ExprKind::Deref(pointer) = &*place.kind else { return None };
         let ExprKind::Load(cursor) = &*pointer.kind else { return None };
         let ExprKind::Local(id) = *cursor.kind else { return None };
-        self.f.as_ref().is_some_and(|f| f.walkers.contains(&id)).then(|| cursor.clone())
+        self.f.as_ref().is_some_and(|f| f.walkers.contains_key(&id)).then(|| cursor.clone())
+    }
+
+    /// Whether the cursor, which the program writes as a pointer, is one to a `const` type.
+    pub(crate) fn walker_mut(&mut self, cursor: &Expr) -> Option<&mut bool> {
+        let ExprKind::Local(id) = *cursor.kind else { return None };
+        self.f.as_mut()?.walkers.get_mut(&id)
     }
 
     /// A parameter whose region is the caller's gets the address of a local.
@@ -831,5 +840,14 @@ fn both(fat: bool, terminated: bool) -> Bounds {
         (true, false) => Bounds::Fat,
         (false, true) => Bounds::Terminated,
         (false, false) => Bounds::Thin,
+    }
+}
+
+/// The place that the value lends, perhaps as a pointer to `const`.
+fn borrowed(value: &Expr) -> Option<&Expr> {
+    match &*value.kind {
+        ExprKind::Convert(_, inner) => borrowed(inner),
+        ExprKind::Borrow(_, place) => Some(place),
+        _ => None,
     }
 }

@@ -27,6 +27,7 @@ pub mod display;
 mod endpoint_sets;
 mod exchange;
 mod exchangeable;
+mod exchanges;
 mod exprs;
 mod format;
 mod function;

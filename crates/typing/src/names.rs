@@ -83,12 +83,18 @@ impl Checker<'_> {
                 f.used.insert(id);
                 let ty =
                     f.locals.get(id.0 as usize).map(|l| l.ty).unwrap_or(Qty::plain(self.program.types.common.error));
-                let walks = f.walkers.contains(&id);
+                let walks = f.walkers.get(&id).copied();
                 let place = self.place_node(ExprKind::Local(id), ty, span);
-                match self.program.types.as_pointer(ty.ty).filter(|_| walks) {
-                    Some(p) => {
+                match self.program.types.as_pointer(ty.ty).zip(walks) {
+                    Some((p, reads)) => {
                         let at = self.node(ExprKind::Load(place), ty.ty, span);
-                        self.deref_node(at, p, span)
+                        let mut walker = self.deref_node(at, p, span);
+                        // What it is at is declared `const`, what the cursor is at is not.
+                        if let Some(p) = self.program.types.as_pointer(walker.ty.ty).filter(|_| reads) {
+                            let target = p.target.with_const();
+                            walker.ty.ty = self.types().pointer(Pointer { target, ..p });
+                        }
+                        walker
                     }
                     None => place,
                 }

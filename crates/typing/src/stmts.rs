@@ -62,6 +62,7 @@ impl Checker<'_> {
             }
             at += 1;
         }
+        self.find_exchanges(&mut stmts);
         if let Some(f) = &mut self.f {
             f.barriers.truncate(barriers);
         }

@@ -12,7 +12,7 @@ use mir::ir::*;
 use super::taken::{changes, Gone, Take};
 use super::{is_replaceable, looks, place_of, Moved};
 use crate::framework::{count_work, Point};
-use crate::leaf::{is_leaf, waits};
+use crate::leaf::waits;
 
 /// Blocks are looked at at most so often.
 const ROUNDS: usize = 8;
@@ -47,12 +47,13 @@ impl Moved<'_> {
         let block = self.body.blocks.get(at.block.0 as usize)?;
         let stmt = block.stmts.get(at.stmt)?;
         stmt.kind.as_assign()?.1.as_use()?;
-        let (slot, to) = self.take(stmt)?;
+        let (slot, to) = self.take(at, stmt)?;
         let local = to.as_local()?;
         let decl = self.body.locals.get(local.0 as usize).filter(|d| d.kind != LocalKind::Temp && !d.address_taken);
         decl?;
         let place = self.elements.place(slot);
-        let take = Take { at, slot: place, to: Some(to.clone()), gone: Gone::Moved };
+        let field = self.field(slot);
+        let take = Take { at, slot: place, field, to: Some(to.clone()), gone: Gone::Moved };
         let later = Later { moved: self, at, local, slot: slot.clone(), take, cfg: Cfg::new(self.body) };
         // By block: whether the local stands for the slot at its start.
         let mut starts: Vec<Option<bool>> = vec![None; self.body.blocks.len()];
@@ -142,7 +143,7 @@ impl Later<'_, '_> {
             Code::Own => does.waits || does.collects,
             Code::Function(_) | Code::Pointer | Code::Assembly => stmt.kind.as_call().is_none_or(|call| {
                 let (program, body) = (self.moved.program, self.moved.body);
-                waits(program, *call.ty) || !is_leaf(program, body, call.callee, call.args, *call.ty)
+                waits(program, *call.ty) || !self.moved.leaves.is_leaf(program, body, &call)
             }),
         };
         let mut needs = Needs::Name;

@@ -18,6 +18,7 @@
 
 mod elements;
 mod later;
+mod popped;
 mod stored;
 mod taken;
 
@@ -29,6 +30,7 @@ use rustc_hash::FxHashSet;
 use typing::types::Qty;
 
 use crate::framework::{count_work, solve, Analysis, Direction, Edge, Item, Point};
+use crate::leaf::Leaves;
 use crate::ownership::paths::{cursors, is_kept};
 use elements::Elements;
 use stored::Stored;
@@ -47,6 +49,7 @@ struct State {
 
 struct Moved<'a> {
     program: &'a Program,
+    leaves: &'a Leaves,
     body: &'a Body,
     cursors: FxHashSet<Local>,
     /// Moves out of slots that may be exchanges.
@@ -71,16 +74,16 @@ enum Change {
 const LATER: usize = 8;
 
 /// Replaces the places of one body.
-pub(crate) fn run(program: &Program, body: &mut Body) {
-    let (mut changes, mut refused) = find(program, body);
+pub(crate) fn run(program: &Program, leaves: &Leaves, body: &mut Body) {
+    let (mut changes, mut refused) = find(program, leaves, body);
     for _ in 0..LATER {
         if refused.is_empty() {
             break;
         }
-        let moved = Moved::new(program, body);
+        let moved = Moved::new(program, leaves, body);
         let better = refused.iter().find_map(|&at| {
             let body = moved.later(at)?;
-            let (changes, others) = find(program, &body);
+            let (changes, others) = find(program, leaves, &body);
             (others.len() < refused.len()).then_some((body, changes, others))
         });
         let Some((new, new_changes, others)) = better else { break };
@@ -106,7 +109,10 @@ pub(crate) fn run(program: &Program, body: &mut Body) {
                 let block = body.blocks.get_mut(at.block.0 as usize);
                 let (Ok(ty), Some(block)) = (ty, block) else { continue };
                 let Some(stmt) = block.stmts.get_mut(at.stmt) else { continue };
-                stmt.kind = StmtKind::Assign(to.clone(), Rvalue::Use(Operand::Const(Const::Null(ty))));
+                stmt.kind = match program.types.as_pointer(ty) {
+                    Some(_) => StmtKind::Assign(to.clone(), Rvalue::Use(Operand::Const(Const::Null(ty)))),
+                    None => StmtKind::Zero(to.clone()),
+                };
                 let swap = Stmt { kind: StmtKind::Swap(to, slot), ..stmt.clone() };
                 block.stmts.insert(at.stmt + 1, swap);
             }
@@ -152,8 +158,8 @@ pub(crate) fn run(program: &Program, body: &mut Body) {
 }
 
 /// The changes to one body, and the moves out of slots that are refused: the slot could be seen empty.
-fn find(program: &Program, body: &Body) -> (Vec<(Point, Change)>, Vec<Point>) {
-    let mut moved = Moved::new(program, body);
+fn find(program: &Program, leaves: &Leaves, body: &Body) -> (Vec<(Point, Change)>, Vec<Point>) {
+    let mut moved = Moved::new(program, leaves, body);
     moved.takes = moved.find_takes();
     let stmts = body.blocks.iter().flat_map(|b| &b.stmts);
     let mut paths: Vec<Place> = vec![];
@@ -170,10 +176,10 @@ fn find(program: &Program, body: &Body) -> (Vec<(Point, Change)>, Vec<Point>) {
 }
 
 impl<'a> Moved<'a> {
-    fn new(program: &'a Program, body: &'a Body) -> Moved<'a> {
+    fn new(program: &'a Program, leaves: &'a Leaves, body: &'a Body) -> Moved<'a> {
         let cursors = cursors(body).into_iter().collect();
         let (takes, stored, elements) = (FxHashSet::default(), Stored::default(), Elements::new(program, body));
-        Moved { program, body, cursors, takes, stored, elements }
+        Moved { program, leaves, body, cursors, takes, stored, elements }
     }
 }
 
@@ -192,7 +198,7 @@ impl Moved<'_> {
                         changes
                             .extend(replace(&self.names(state, at), &stmt.kind).map(|kind| (at, Change::Stmt(kind))));
                         self.step(&mut after, at, stmt, &mut |take| seen.push(take));
-                        if let Some((slot, to)) = self.takes.contains(&at).then(|| self.take(stmt)).flatten() {
+                        if let Some((slot, to)) = self.takes.contains(&at).then(|| self.take(at, stmt)).flatten() {
                             changes.push(match stmt.kind.as_assign().and_then(|(_, v)| v.as_make_counted()) {
                                 Some(_) => (at, Change::Counted(slot.clone())),
                                 None => (at, Change::Exchange(to.clone(), slot.clone())),
@@ -274,15 +280,18 @@ impl Moved<'_> {
         }
         let new = on.into_iter().chain(made).filter(|(from, to)| from.base_local() != Some(*to));
         state.pairs.extend(new);
-        if let Some((slot, to)) = self.takes.contains(&at).then(|| self.take(stmt)).flatten() {
+        let take = self.takes.contains(&at).then(|| self.take(at, stmt)).flatten();
+        if let Some((slot, to)) = take.filter(|(slot, _)| !self.is_popped(at, slot)) {
+            let field = self.field(slot);
             let slot = self.elements.place(slot);
-            state.taken.push(Take { at, slot: slot.clone(), to: Some(to.clone()), gone: Gone::Moved });
+            state.taken.push(Take { at, slot: slot.clone(), field, to: Some(to.clone()), gone: Gone::Moved });
             let is_same = stmt.kind.as_assign().is_some_and(|(_, v)| v.as_use().is_some());
             state.pairs.extend(to.as_local().filter(|_| is_same).map(|to| (slot, to)));
         }
         if let Some(slot) = self.takes.contains(&at).then(|| self.freed(stmt)).flatten() {
             // A slot without a name of its own cannot be looked at by one.
-            let take = Take { at, slot: self.elements.place(slot), to: None, gone: Gone::Freed };
+            let field = self.field(slot);
+            let take = Take { at, slot: self.elements.place(slot), field, to: None, gone: Gone::Freed };
             state.taken.extend(self.is_told_apart(slot).then_some(take));
         }
     }

@@ -20,9 +20,9 @@
 
 use mir::effects::{accesses, flags, Code, Kind, Loan};
 use mir::ir::*;
-use mir::ty::{owns, place_ty, prefix_ty};
+use mir::ty::{has_nonnull, owns, place_ty, prefix_ty};
 use rustc_hash::FxHashSet;
-use typing::types::{Bounds, Own, Record, RecordKind, Region};
+use typing::types::{Bounds, Own, Record, RecordId, RecordKind, Region, Ty};
 
 use super::{Moved, State};
 use crate::framework::{points, Point};
@@ -35,6 +35,8 @@ pub(super) struct Take {
     pub at: Point,
     /// A field or element of a global, or of what a local points to.
     pub slot: Place,
+    /// Which field of which struct it is, if it is one.
+    pub field: Option<(RecordId, u32)>,
     /// The path that holds what was in it, as long as it does.
     pub to: Option<Place>,
     /// What became of what was in it.
@@ -65,8 +67,12 @@ enum Meets {
 impl Moved<'_> {
     /// All moves out of slots to paths.
     pub(super) fn find_takes(&self) -> FxHashSet<Point> {
-        let is_take = |stmt: &Stmt| self.take(stmt).is_some() || self.freed(stmt).is_some();
-        points(self.body).filter(|(_, stmt)| is_take(stmt)).map(|(at, _)| at).collect()
+        let is_take = |at: &Point, stmt: &Stmt| match self.take(*at, stmt) {
+            // A struct is taken as the last element only.
+            Some((slot, to)) => self.is_pointer(to) || self.is_popped(*at, slot),
+            None => self.freed(stmt).is_some(),
+        };
+        points(self.body).filter(|(at, stmt)| is_take(at, stmt)).map(|(at, _)| at).collect()
     }
 
     /// The slot of which the statement frees what is in it.
@@ -105,20 +111,35 @@ impl Moved<'_> {
     }
 
     /// The slot that the statement moves something out of, and the path that it goes to.
-    pub(super) fn take<'s>(&self, stmt: &'s Stmt) -> Option<(&'s Place, &'s Place)> {
+    pub(super) fn take<'s>(&self, at: Point, stmt: &'s Stmt) -> Option<(&'s Place, &'s Place)> {
         let (dest, value) = stmt.kind.as_assign().filter(|_| !stmt.is_unsafe)?;
         // What a field counts gets its bounds as it is moved.
         let counted = value.as_make_counted().map(|(_, pointer, _)| pointer);
         let Operand::Move(slot) = counted.or(value.as_use())? else { return None };
         let types = &self.program.types;
         let (a, b) = (place_ty(self.program, self.body, slot).ok()?, place_ty(self.program, self.body, dest).ok()?);
-        let pointer = types.as_pointer(a.ty)?;
         let plain = !a.quals.is_const && !a.quals.is_volatile && !a.quals.is_atomic;
         let same = counted.is_some() || types.same_modulo_regions(a.ty, b.ty);
-        let fits = pointer.own == Own::Unique && pointer.region == Region::Heap && !pointer.nonnull && same;
+        let fits = same
+            && match types.as_pointer(a.ty) {
+                Some(pointer) => pointer.own == Own::Unique && pointer.region == Region::Heap && !pointer.nonnull,
+                None => self.is_emptied_whole(a.ty),
+            };
         let is_cursor = dest.as_local().is_some_and(|local| self.cursors.contains(&local));
         let is_path = !is_cursor && slot.base != dest.base && is_kept(self.program, self.body, &self.cursors, dest);
-        (fits && plain && is_path && self.is_told_apart(slot)).then_some((slot, dest))
+        (fits && plain && is_path && (self.is_told_apart(slot) || self.is_popped(at, slot))).then_some((slot, dest))
+    }
+
+    fn is_pointer(&self, place: &Place) -> bool {
+        let ty = place_ty(self.program, self.body, place);
+        ty.is_ok_and(|q| self.program.types.as_pointer(q.ty).is_some())
+    }
+
+    /// Whether zero bytes are a value of the struct that owns nothing.
+    fn is_emptied_whole(&self, ty: Ty) -> bool {
+        let types = &self.program.types;
+        let record = types.as_record(ty).map(|id| types.record(id)).filter(|r| r.kind == RecordKind::Struct);
+        record.is_some_and(|r| r.exists.is_empty()) && owns(types, ty) && !has_nonnull(types, ty)
     }
 
     /// Whether the place is a field or element of a global or of what a local points to, or all of
@@ -285,11 +306,31 @@ impl Moved<'_> {
         };
         let owned = |steps: usize| {
             let ty = prefix_ty(self.program, self.body, place, steps);
-            in_memory(steps) && !ty.is_ok_and(|q| !owns(&self.program.types, q.ty))
+            let may_be = !ty.is_ok_and(|q| !owns(&self.program.types, q.ty));
+            in_memory(steps) && may_be && !self.is_other_field(take, place, steps)
         };
         let through = (0..place.proj.len()).any(|n| place.proj.get(n) == Some(&Proj::Deref) && owned(n));
         let address = kind == Kind::Address(Loan::Shared);
         sees(through || owned(place.proj.len()) && !address && !self.is_beside(place, slot))
+    }
+
+    /// Whether the first steps of the place lead to a pointer that is another field than the slot, of
+    /// whatever object.
+    fn is_other_field(&self, take: &Take, place: &Place, steps: usize) -> bool {
+        let place = Place { base: place.base, proj: place.proj.iter().take(steps).cloned().collect() };
+        let types = &self.program.types;
+        let is_pointer = place_ty(self.program, self.body, &place).is_ok_and(|q| types.as_pointer(q.ty).is_some());
+        let fields = self.field(&place).zip(take.field);
+        is_pointer && fields.is_some_and(|(a, b)| a != b)
+    }
+
+    /// The field of a struct that the place is.
+    pub(super) fn field(&self, place: &Place) -> Option<(RecordId, u32)> {
+        let (field, before) = place.last_field()?;
+        let before = Place { base: place.base, proj: before.to_vec() };
+        let ty = place_ty(self.program, self.body, &before).ok()?.ty;
+        let record = self.program.types.as_record(ty)?;
+        (self.program.types.record(record).kind == RecordKind::Struct).then_some((record, field))
     }
 
     /// Whether both are in one object, in different fields.

@@ -32,7 +32,6 @@ use rustc_hash::FxHashMap;
 use source::{Sink, Span};
 use typing::types::TyKind;
 
-use crate::emptied::Emptied;
 use crate::framework::{solve, Analysis, Direction, Edge, Item, Point, Results};
 use crate::pass::Known;
 use crate::regions::{Form, Regions};
@@ -61,7 +60,7 @@ pub(crate) enum Gone {
 /// The analysis of one body.
 pub(crate) struct Ownership<'a> {
     pub program: &'a Program,
-    pub emptied: &'a Emptied,
+    pub known: &'a Known,
     pub body: &'a Body,
     pub regions: &'a Regions,
     pub paths: Paths,
@@ -99,7 +98,7 @@ pub(crate) fn run(
 ) {
     let moved = {
         let cfg = Cfg::new(body);
-        let ownership = Ownership::new(program, known.emptied, body, regions);
+        let ownership = Ownership::new(program, known, body, regions);
         let mut found = vec![];
         ownership.unused_results(&mut found);
         if ownership.is_trivial() && found.is_empty() {
@@ -111,7 +110,7 @@ pub(crate) fn run(
             let mut state = state.clone();
             match item {
                 Item::Stmt(stmt) => {
-                    let waits = known.waits.filter(|waits| !stmt.is_unsafe && waits.statement(&stmt.kind));
+                    let waits = known.waits.as_ref().filter(|waits| !stmt.is_unsafe && waits.statement(&stmt.kind));
                     if let Some(waits) = waits {
                         found.extend(ownership.cursor_over_wait(&state, stmt.span, waits.started));
                     }
@@ -141,7 +140,7 @@ pub(crate) fn run(
 }
 
 impl<'a> Ownership<'a> {
-    fn new(program: &'a Program, emptied: &'a Emptied, body: &'a Body, regions: &'a Regions) -> Ownership<'a> {
+    fn new(program: &'a Program, known: &'a Known, body: &'a Body, regions: &'a Regions) -> Ownership<'a> {
         let paths = Paths::new(program, body);
         let resolver = Resolver::new(body);
         let lent = regions
@@ -162,7 +161,7 @@ impl<'a> Ownership<'a> {
         }
         let mut this = Ownership {
             program,
-            emptied,
+            known,
             body,
             regions,
             paths,

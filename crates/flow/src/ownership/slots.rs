@@ -20,7 +20,7 @@ use super::report::Finding;
 use super::state::State;
 use super::Ownership;
 use crate::framework::Point;
-use crate::leaf::{is_leaf, waits};
+use crate::leaf::waits;
 use crate::regions::Form;
 
 /// Slots that a statement may empty.
@@ -101,7 +101,7 @@ impl Ownership<'_> {
     /// The slots that the statement may empty.
     fn may_empty(&self, kind: &StmtKind) -> Option<Slots> {
         if let Some(call) = kind.as_call() {
-            let leaf = is_leaf(self.program, self.body, call.callee, call.args, *call.ty);
+            let leaf = self.known.leaves.is_leaf(self.program, self.body, &call);
             return if leaf { call.dest.as_ref().and_then(|dest| self.changed(dest)) } else { Some(Slots::All) };
         }
         let flags = flags(kind);

@@ -27,7 +27,7 @@ impl Walker<'_> {
                 if !matches!(callee, Callee::Builtin(_)) || !args.is_empty() || dest.is_some() {
                     self.call(m, dest.as_ref(), args, *ty)?;
                 }
-                for place in self.emptied.by_call(callee, args, &self.resolver) {
+                for place in self.known.emptied.by_call(callee, args, &self.resolver) {
                     if let Location::Cell(cell) = self.locate(m, &place)? {
                         self.zero(m, cell, self.place_ty(&place), 0);
                     }
@@ -418,6 +418,10 @@ impl Walker<'_> {
                 target.is_some_and(|p| owns(types, p.target.ty) || matches!(types.kind(p.target.ty), TyKind::Func(_)))
             };
             let filled = dest.as_ref().is_some_and(stored);
+            if self.known.leaves.contains(callee) {
+                let owns = |place: &Place| owns(types, self.place_ty(place));
+                return filled || args.iter().any(|a| matches!(a, Operand::Move(place) if owns(place)));
+            }
             return filled || !callee.is_trusted(self.program) || !leaf || args.iter().any(gives);
         }
         let does = flags(kind);

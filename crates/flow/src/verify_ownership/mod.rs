@@ -21,18 +21,18 @@ use mir::ir::*;
 use mir::ty::owns;
 use mir::verify::VerifyError;
 
-use crate::emptied::Emptied;
+use crate::pass::Known;
 
 /// Blocks that are walked for one body at most, besides one for each block.
 const BUDGET: usize = 1_000;
 
 /// Checks one body that the analyses accepted.
-pub fn body(program: &Program, emptied: &Emptied, body: &Body) -> Vec<VerifyError> {
+pub fn body(program: &Program, known: &Known, body: &Body) -> Vec<VerifyError> {
     if body.unchecked || !is_concerned(program, body) {
         return vec![];
     }
     let func = program.functions.get(body.func.func.0 as usize).map_or("?".into(), |f| f.name.to_string());
-    walk::Walker::new(program, emptied, body)
+    walk::Walker::new(program, known, body)
         .run(BUDGET + body.blocks.len())
         .into_iter()
         .map(|(block, stmt, message)| VerifyError { func: func.clone(), block: Some(block), stmt: Some(stmt), message })

@@ -12,7 +12,7 @@ use typing::types::{Region, Ty};
 
 use super::live::ReadLater;
 use super::memory::{Base, Memory, Null, Thing, Token, Value};
-use crate::emptied::Emptied;
+use crate::pass::Known;
 
 /// How far along a list objects are distinguished.
 pub(super) const MAX_DEPTH: u8 = 3;
@@ -25,7 +25,7 @@ pub(crate) struct Walker<'a> {
     pub(super) program: &'a Program,
     pub(super) body: &'a Body,
     /// What calls leave empty.
-    pub(super) emptied: &'a Emptied,
+    pub(super) known: &'a Known,
     pub(super) mistakes: Vec<Mistake>,
     pub(super) at: (BlockId, usize),
     pub(super) is_unsafe: bool,
@@ -62,11 +62,11 @@ fn hidden(body: &Body) -> FxHashSet<Local> {
 }
 
 impl<'a> Walker<'a> {
-    pub fn new(program: &'a Program, emptied: &'a Emptied, body: &'a Body) -> Walker<'a> {
+    pub fn new(program: &'a Program, known: &'a Known, body: &'a Body) -> Walker<'a> {
         Walker {
             program,
             body,
-            emptied,
+            known,
             mistakes: vec![],
             at: (BlockId(0), 0),
             is_unsafe: false,

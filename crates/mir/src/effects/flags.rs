@@ -85,6 +85,10 @@ pub fn flags(kind: &StmtKind) -> Flags<'_> {
         // Lists of what is to be freed, and arenas, take pages.
         StmtKind::Dispose { .. } => flags.collects = keeps(Line::DisposeCollects),
         StmtKind::DropSlot(_) => flags.collects = keeps(Line::DropSlotCollects),
+        StmtKind::CursorEnd(_) => {
+            flags.memory = keeps(Line::CursorEndMemory);
+            flags.collects = keeps(Line::CursorEndCollects);
+        }
         StmtKind::ArenaBegin(..) => flags.collects = keeps(Line::ArenaBeginCollects),
         // Others run meanwhile, and they may collect.
         StmtKind::Select { .. } => {

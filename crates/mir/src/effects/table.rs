@@ -23,7 +23,7 @@ lines! {
     AssignTo CallTarget CallArgument CallResult Prove ZeroTo SetTag
     CopyTo CopyFrom CopyCount VaStart VaEnd VaCopyFrom VaCopyTo AsmInput AsmOutput
     ArenaBegin ArenaEnd OpenKey OpenHandle CloseHandle CloseKey
-    DisposeValue DisposeHandle DisposeSkips DropSlot Swap CursorOf Cursor Pack Unpack
+    DisposeValue DisposeHandle DisposeSkips DropSlot Swap CursorOf Cursor CursorEnd Pack Unpack
     ChannelEnds SendArgument SendEnd SelectEnd SelectTime SelectResult ReceiveEnd ReceiveBinds
     SetNew SetAddEnd SetAddValue SetAddTo SetTakeFrom SetTakeEnd SetTakeValue
     StorageLive StorageDead
@@ -36,9 +36,9 @@ lines! {
     If Switch Return GotoComputed
     Types Functions
     CallRuns PointerRuns AsmRuns
-    AllocCollects NewKeyCollects DisposeCollects DropSlotCollects ArenaBeginCollects StartCollects
+    AllocCollects NewKeyCollects DisposeCollects DropSlotCollects CursorEndCollects ArenaBeginCollects StartCollects
     SelectWaits ReceiveWaits
-    CallMemory AsmMemory CopyMemory MeasureMemory RetainMemory CheckMemory
+    CallMemory AsmMemory CursorEndMemory CopyMemory MeasureMemory RetainMemory CheckMemory
 }
 
 macro_rules! traversal {
@@ -145,6 +145,8 @@ macro_rules! traversal {
                     see(Line::CursorOf, $part::Place(of, Kind::Address(Loan::Exclusive)));
                     see(Line::Cursor, $part::Local(cursor, Kind::Write));
                 }
+                // The slot was found when the cursor began; its name may lead elsewhere now.
+                StmtKind::CursorEnd(cursor) => see(Line::CursorEnd, $part::Local(cursor, Kind::Mention)),
                 // The stores and reads of fields that follow use the struct.
                 StmtKind::Pack(at, _) => see(Line::Pack, $part::Place(at, Kind::Mention)),
                 StmtKind::Unpack { place, .. } => see(Line::Unpack, $part::Place(place, Kind::Mention)),
