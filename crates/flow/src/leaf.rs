@@ -29,7 +29,8 @@ impl Leaves {
         let may_be = |body: &&Body| {
             let function = program.functions.get(body.func.func.0 as usize);
             // Of the copies of a shared one the linker takes any.
-            let other = function.is_none_or(|f| f.is_replaceable() || f.linkage == Linkage::Shared || f.type_params > 0);
+            let other =
+                function.is_none_or(|f| f.is_replaceable() || f.linkage == Linkage::Shared || f.type_params > 0);
             !body.unchecked && !other
         };
         let bodies: Vec<&Body> = program.bodies.iter().filter(may_be).collect();
@@ -89,7 +90,7 @@ pub(crate) fn waits(program: &Program, ty: Ty) -> bool {
 }
 
 /// Whether nothing that owns, and no function, is reached through a value of the type.
-fn is_harmless(program: &Program, ty: Ty) -> bool {
+pub(crate) fn is_harmless(program: &Program, ty: Ty) -> bool {
     let types = &program.types;
     match types.as_pointer(ty) {
         Some(p) => !owns(types, p.target.ty) && !matches!(types.kind(p.target.ty), TyKind::Func(_)),
@@ -139,7 +140,8 @@ fn keeps_slots(program: &Program, body: &Body, place: &Place, kind: Kind) -> boo
         Kind::Drop | Kind::Free => false,
         Kind::Write | Kind::Exchange | Kind::Move | Kind::Address(Loan::Exclusive) | Kind::End => {
             let alone = |local: Local| body.locals.get(local.0 as usize).is_some_and(|decl| !decl.address_taken);
-            place.local_part().is_some_and(alone) || !place_ty(program, body, place).map_or(true, |q| owns(&program.types, q.ty))
+            place.local_part().is_some_and(alone)
+                || !place_ty(program, body, place).map_or(true, |q| owns(&program.types, q.ty))
         }
         Kind::Read
         | Kind::Copy

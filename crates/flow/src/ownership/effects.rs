@@ -68,7 +68,7 @@ impl Ownership<'_> {
                         s.forget(local);
                     }
                 }
-                self.call_empties(s, at, callee, args);
+                self.call_empties(s, at, callee, dest.as_ref(), args);
             }
             StmtKind::Dispose { value, handle, .. } => {
                 let parts = self.dispose(s, at, value, span, report);
@@ -126,9 +126,9 @@ impl Ownership<'_> {
     }
 
     /// What the function leaves empty owns nothing after the call.
-    fn call_empties(&self, s: &mut State, at: Point, callee: &Callee, args: &[Operand]) {
+    fn call_empties(&self, s: &mut State, at: Point, callee: &Callee, dest: Option<&Place>, args: &[Operand]) {
         let after = Point { stmt: at.stmt + 1, ..at };
-        for place in self.known.emptied.by_call(callee, args, &self.resolver) {
+        for place in self.known.emptied.by_call(callee, dest, args, &self.resolver) {
             let Some(found) = self.find(&place).filter(|f| f.exact && self.paths.nodes[f.node].owned) else { continue };
             if s.of(found.node) & (MOVED | UNSET) == 0 && self.is_certain(s, after, found.node) {
                 s.set(&self.paths, found.node, NULL, 0);

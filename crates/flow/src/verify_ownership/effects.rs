@@ -27,7 +27,7 @@ impl Walker<'_> {
                 if !matches!(callee, Callee::Builtin(_)) || !args.is_empty() || dest.is_some() {
                     self.call(m, dest.as_ref(), args, *ty)?;
                 }
-                for place in self.known.emptied.by_call(callee, args, &self.resolver) {
+                for place in self.known.emptied.by_call(callee, dest.as_ref(), args, &self.resolver) {
                     if let Location::Cell(cell) = self.locate(m, &place)? {
                         self.zero(m, cell, self.place_ty(&place), 0);
                     }
