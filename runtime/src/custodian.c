@@ -292,6 +292,7 @@ static bool stop_all(struct lee_custodian *top) {
     }
     for (struct lee_custodian *at = lee_custodian_deepest(top);; at = lee_custodian_after(at)) {
         at->shut = true;
+        lee_worker.calm = false;
         at->least_limit = SIZE_MAX;
         accounts_self()->stale |= at->named;
         struct lee_task *next;
@@ -642,6 +643,7 @@ static void begin_accounts(void) {
     struct lee_accounts *accounts = lee_accounts_of(heap);
     if (!accounts->limited && lee_heap_settings.accounting != LEE_ACCOUNTING_NONE) {
         accounts->limited = true;
+        lee_worker.calm = false;
         if (first_has_all(&accounts->first))
             charge_first(heap, &accounts->first);
         else

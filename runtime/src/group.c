@@ -572,6 +572,21 @@ void lee_group_ask(struct lee_custodian *custodian, int kind, size_t more) {
     lee_unlock();
 }
 
+void lee_group_ask_spawn(struct lee_custodian *custodian, size_t bytes) {
+    const size_t asked[] = {[LEE_GROUP_BYTES] = bytes, [LEE_GROUP_PROCESSES] = 1, [LEE_GROUP_TASKS] = 1};
+    bool fit = true;
+    lee_lock();
+    for (const struct lee_group *at = nearest(custodian); at != NULL && fit; at = at->parent) {
+        if (at->limits == NULL)
+            continue;
+        for (int kind = LEE_GROUP_BYTES; kind <= LEE_GROUP_TASKS; kind++)
+            fit = fit && !exceeds(at, kind, asked[kind]);
+    }
+    lee_unlock();
+    for (int kind = LEE_GROUP_BYTES; kind <= LEE_GROUP_TASKS && !fit; kind++)
+        lee_group_ask(custodian, kind, asked[kind]);
+}
+
 /* --- processes -------------------------------------------------------------------------------- */
 
 struct lee_group *lee_group_send(struct lee_process *process, size_t bytes) {
@@ -632,8 +647,12 @@ void lee_group_join(struct lee_group *group, struct lee_process *process, size_t
     if (process->group_next != NULL)
         process->group_next->group_previous = process;
     group->processes = process;
-    for (const struct lee_group *at = group; at != NULL && !process->watched; at = at->parent)
-        process->watched = at->least[LEE_GROUP_BYTES] != SIZE_MAX;
+    for (struct lee_group *at = group; at != NULL; at = at->parent) {
+        process->watched = process->watched || at->least[LEE_GROUP_BYTES] != SIZE_MAX;
+        at->uses[LEE_GROUP_PROCESSES]++;
+        at->uses[LEE_GROUP_TASKS]++;
+    }
+    process->uses[LEE_GROUP_PROCESSES] = process->uses[LEE_GROUP_TASKS] = 1;
     /* Its stack, of which it does not pay for what another took before. */
     struct lee_task *first = &process->tasks.first;
     uintptr_t most = process->high - LEE_STACK_CHARGE;
@@ -641,7 +660,6 @@ void lee_group_join(struct lee_group *group, struct lee_process *process, size_t
     if (process->watched && lee_stack_touched(first->low, first->touched) != first->touched)
         lee_system_discard((void *)first->low, first->touched - first->low);
     lee_group_count(process, LEE_GROUP_BYTES, (ptrdiff_t)(process->high - first->touched + bytes));
-    lee_group_count(process, LEE_GROUP_PROCESSES, 1);
     process->share = share_of(group);
     if (process->share != NULL && !lee_shares_used) {
         lee_shares_used = true;
@@ -654,7 +672,6 @@ void lee_group_join(struct lee_group *group, struct lee_process *process, size_t
         process->share = share;
         lee_process_ready(process);
     }
-    lee_group_count(process, LEE_GROUP_TASKS, 1);
 }
 
 void lee_group_leave(struct lee_process *process) {
@@ -664,8 +681,10 @@ void lee_group_leave(struct lee_process *process) {
     process->share = NULL;
     forget_unseen(process, NULL);
     lee_groups_forget(process);
-    for (int kind = 0; kind < LEE_GROUP_KINDS; kind++)
-        count(group, kind, -(ptrdiff_t)process->uses[kind]);
+    for (struct lee_group *at = group; at != NULL; at = at->parent) {
+        for (int kind = 0; kind < LEE_GROUP_KINDS; kind++)
+            at->uses[kind] -= process->uses[kind];
+    }
     if (process->group_previous != NULL)
         process->group_previous->group_next = process->group_next;
     else
@@ -783,6 +802,7 @@ static void set_limit(struct lee_custodian *custodian, int kind, size_t most, st
     limit->most = most;
     find_least(of, kind);
     lee_groups_limit_memory = lee_groups_limit_memory || kind == LEE_GROUP_BYTES;
+    lee_worker.calm = false;
     for (struct lee_group *at = of; kind == LEE_GROUP_BYTES && at != NULL; at = after(at, of)) {
         for (struct lee_process *process = at->processes; process != NULL; process = process->group_next)
             process->watched = true;

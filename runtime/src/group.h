@@ -114,6 +114,8 @@ extern bool lee_groups_count_tasks, lee_groups_limit_memory;
 /* `more` of a kind are to be made in a custodian of the running process. Shuts down whoever has too
  * many then, and may not return. */
 void lee_group_ask(struct lee_custodian *custodian, int kind, size_t more) __attribute__((weak));
+/* The same for a process that is to be spawned, with `bytes`: one look at each group, mostly. */
+void lee_group_ask_spawn(struct lee_custodian *custodian, size_t bytes);
 /* There are so many more, or fewer, in the process, which belongs to a group. */
 void lee_group_count(struct lee_process *process, int kind, ptrdiff_t more) __attribute__((weak));
 

@@ -20,7 +20,6 @@
 #include "valgrind.h"
 
 enum {
-    CLEARED_BYTES = 4096, /* of a used slot, at least: what frames leave unwritten must not look like pointers */
     BELOW_BYTES = 512, /* that calls below the lowest place at which a task waited may have written */
     GUARD_BYTES = 16 << 10, /* frames are probed page by page (-fstack-clash-protection) */
     RANGES_MOST = 256,
@@ -137,8 +136,9 @@ void lee_stack_give(uintptr_t high, uintptr_t lowest) {
         cleared = high - low;
     /* All but the highest page, which has the link. */
     if (list == &cold)
-        lee_system_discard((void *)low, high - low - 4096);
-    link_of(high)[-1] = list == &cold || cleared < CLEARED_BYTES ? CLEARED_BYTES : cleared;
+        lee_system_discard((void *)low, high - low - LEE_STACK_ZEROS);
+    /* What frames leave unwritten must not look like pointers. */
+    link_of(high)[-1] = list == &cold || cleared < LEE_STACK_ZEROS ? LEE_STACK_ZEROS : cleared;
     *link_of(high) = *list;
     *list = high;
     atomic_flag_clear_explicit(&lock, memory_order_release);
