@@ -837,6 +837,48 @@ static void test_shares(void) {
     lee_share_skip();
 }
 
+/* Many custodians side by side, each with a process that spins: they take turns, and to choose the
+ * next one takes logarithmic time. */
+enum { SIBLINGS = 10000, ROUNDS = 4 };
+static uint8_t turns[SIBLINGS];
+
+static int takes_turns(void *arguments) {
+    uint8_t *mine = &turns[*(int *)arguments];
+    while (++*mine <= ROUNDS) {
+        now += 4000000;
+        lee_task_give_way();
+    }
+    return wait_for_ever(NULL);
+}
+
+static void test_siblings(void) {
+    struct lee_custodian *top = lee_custodian_new(NULL);
+    uint64_t (*clock)(void) = lee_share_clock;
+    lee_share_clock = test_clock;
+    lee_share_skip();
+    for (int i = 0; i < SIBLINGS; i++)
+        spawn_in(lee_custodian_new(top), takes_turns, &i, sizeof i);
+    size_t before = lee_share_steps, most = 0;
+    for (bool all = false; !all;) {
+        lee_task_yield();
+        size_t least = SIZE_MAX;
+        for (int i = 0; i < SIBLINGS; i++) {
+            least = turns[i] < least ? turns[i] : least;
+            most = turns[i] > most ? turns[i] : most;
+        }
+        CHECK(least > ROUNDS || most <= least + 2);
+        all = least > ROUNDS;
+    }
+    size_t each = (lee_share_steps - before) / (SIBLINGS * (ROUNDS + 1));
+    if (shows)
+        printf("%d custodians side by side: %zu comparisons for a slice\n", SIBLINGS, each);
+    CHECK(each <= 8 * 14); /* 2 to the 14th is more than 10,000 */
+    lee_custodian_shutdown(top);
+    CHECK(is_empty(top) && lee_shares_ready == 0);
+    lee_share_clock = clock;
+    lee_share_skip();
+}
+
 /* One that waited is woken by one that has run for long: it is to run at once. */
 static struct lee_process *sleeper;
 static bool was_behind, slice_over;
@@ -912,5 +954,7 @@ int main(int count, char **arguments) {
     test_limit("objects", many, 64 * MB, keeps, 0);
     test_limit("deep stacks", many, 32 * MB, stays_deep, DEEP);
     test_limit("blocks of 5 KB", many, 64 * MB, keeps_bytes, 5 * KB);
+    if (!lee_many)
+        test_siblings(); /* last: what it gives back is not measured above */
     return check_failures != 0;
 }
