@@ -349,7 +349,10 @@ static void flush(struct lee_heap *heap) {
 }
 
 LEE_UNWATCHED static size_t processes_use(const struct lee_custodian *custodian) {
-    return custodian->group != NULL ? custodian->group->uses[LEE_GROUP_BYTES] : 0;
+    if (custodian->group == NULL)
+        return 0;
+    lee_groups_settle();
+    return custodian->group->uses[LEE_GROUP_BYTES];
 }
 
 /* What its tasks reach, and what its processes hold. */

@@ -24,6 +24,10 @@ struct lee_group_limit {
     int kind;
 };
 
+/* A charge takes a step for each group above. Below so many, more is charged at once than was asked
+ * for, in proportion to them, so that the steps for a byte do not grow with the depth. */
+enum { DEEP = 64, DEPTH_BYTES = 64, ROOM_PART = 16 /* of what is left to a limit: the most that is prepaid */ };
+
 enum { COLLECTS_PART = 16 /* of what lives: what a process gets between two collections that limits cause, at least */ };
 
 /* Of the first process's first custodian. */
@@ -250,14 +254,74 @@ LEE_UNWATCHED static size_t use_of(const struct lee_group *group, int kind) {
     return use;
 }
 
-static bool exceeds(const struct lee_group *group, int kind, size_t more) {
-    size_t most = group->least[kind], use = most == SIZE_MAX ? 0 : use_of(group, kind);
-    return most != SIZE_MAX && (use > most || more > most - use);
-}
+size_t lee_group_steps;
 
 static void count(struct lee_group *group, int kind, ptrdiff_t more) {
-    for (; group != NULL; group = group->parent)
+    for (; group != NULL; group = group->parent) {
         group->uses[kind] += (size_t)more;
+        lee_group_steps++;
+    }
+}
+
+/* Those that prepay. Each got here by a charge that looked at all groups above it, so that giving
+ * back does so, too, costs no more. */
+static struct lee_group *prepaying;
+
+static void give_back(struct lee_group *group, size_t bytes) {
+    group->prepaid -= bytes;
+    count(group, LEE_GROUP_BYTES, -(ptrdiff_t)bytes);
+}
+
+static void settle(void) {
+    while (prepaying != NULL) {
+        struct lee_group *group = prepaying;
+        prepaying = group->prepays_next;
+        group->prepays = false;
+        give_back(group, group->prepaid);
+    }
+}
+
+void lee_groups_settle(void) {
+    lee_lock();
+    settle();
+    lee_unlock();
+}
+
+/* With the lock. What is prepaid breaks no limit. */
+static bool exceeds(const struct lee_group *group, int kind, size_t more) {
+    size_t most = group->least[kind];
+    if (most == SIZE_MAX)
+        return false;
+    size_t use = use_of(group, kind);
+    bool exceeded = use > most || more > most - use;
+    if (exceeded && kind == LEE_GROUP_BYTES && prepaying != NULL) {
+        settle();
+        use = use_of(group, kind);
+        exceeded = use > most || more > most - use;
+    }
+    return exceeded;
+}
+
+/* It is below `depth` groups, none of whose limits is broken. */
+static void prepay(struct lee_group *group, size_t depth) {
+    size_t bytes = depth * DEPTH_BYTES;
+    for (const struct lee_group *at = group; at != NULL; at = at->parent) {
+        size_t most = at->least[LEE_GROUP_BYTES], part = SIZE_MAX;
+        if (most != SIZE_MAX)
+            part = (most - use_of(at, LEE_GROUP_BYTES)) / ROOM_PART;
+        bytes = part < bytes ? part : bytes;
+        lee_group_steps++;
+    }
+    if (bytes == 0)
+        return;
+    group->quantum = bytes;
+    group->prepaid += bytes;
+    count(group, LEE_GROUP_BYTES, (ptrdiff_t)bytes);
+    if (group->prepays)
+        return;
+    group->prepays = true;
+    group->prepays_next = prepaying;
+    prepaying = group;
 }
 
 static inline void count_of(struct lee_process *process, int kind, ptrdiff_t more) {
@@ -291,7 +355,16 @@ static bool collects_too_often(struct lee_process *process) {
 
 static bool charge(struct lee_process *process, size_t bytes) {
     bool again = process->refused;
-    for (const struct lee_group *at = process->group; at != NULL; at = at->parent) {
+    struct lee_group *group = process->group;
+    if (group->prepaid >= bytes && !again) {
+        group->prepaid -= bytes;
+        process->uses[LEE_GROUP_BYTES] += bytes;
+        return true;
+    }
+    size_t depth = 0;
+    for (const struct lee_group *at = group; at != NULL; at = at->parent) {
+        lee_group_steps++;
+        depth++;
         if (!exceeds(at, LEE_GROUP_BYTES, bytes))
             continue;
         process->refused = true;
@@ -305,6 +378,8 @@ static bool charge(struct lee_process *process, size_t bytes) {
         return false;
     process->refused = false;
     count_of(process, LEE_GROUP_BYTES, (ptrdiff_t)bytes);
+    if (__builtin_expect(depth > DEEP, 0))
+        prepay(group, depth);
     return true;
 }
 
@@ -316,7 +391,17 @@ bool lee_group_charge(struct lee_process *process, size_t bytes) {
 }
 
 void lee_group_uncharge(struct lee_process *process, size_t bytes) {
-    lee_group_count(process, LEE_GROUP_BYTES, -(ptrdiff_t)bytes);
+    struct lee_group *group = process->group;
+    lee_lock();
+    if (__builtin_expect(group->prepays, 0)) { /* and goes on doing so */
+        process->uses[LEE_GROUP_BYTES] -= bytes;
+        group->prepaid += bytes;
+        if (group->prepaid > 2 * group->quantum)
+            give_back(group, group->prepaid - group->quantum);
+    } else {
+        count_of(process, LEE_GROUP_BYTES, -(ptrdiff_t)bytes);
+    }
+    lee_unlock();
 }
 
 /* --- who goes --------------------------------------------------------------------------------- */
@@ -681,6 +766,8 @@ void lee_group_leave(struct lee_process *process) {
     process->share = NULL;
     forget_unseen(process, NULL);
     lee_groups_forget(process);
+    if (group->prepays)
+        settle(); /* it may be freed */
     for (struct lee_group *at = group; at != NULL; at = at->parent) {
         for (int kind = 0; kind < LEE_GROUP_KINDS; kind++)
             at->uses[kind] -= process->uses[kind];
@@ -844,6 +931,7 @@ int64_t lee_custodian_time(struct lee_custodian *of) {
 
 int64_t lee_custodian_charged(struct lee_custodian *of) {
     const struct lee_group *group = lee_custodian_given(of)->group;
+    lee_groups_settle();
     return group == NULL ? 0 : (int64_t)group->uses[LEE_GROUP_BYTES];
 }
 
