@@ -339,8 +339,7 @@ static void leave_fiber(struct lee_task *from, struct lee_task *to, bool for_eve
 #endif
 
 /* What whoever runs next does for the one before (`lee_switch_bury`). */
-void lee_task_bury(void);
-__attribute__((noinline)) void lee_task_bury(void) {
+void lee_task_bury(void) {
     int error = errno;
     enter_fiber(lee_process->tasks.running);
     worker.left = lee_many;

@@ -20,6 +20,7 @@ uintptr_t lee_switch_prepare(uintptr_t top, void (*entry)(void));
  * Nobody stands on that stack. So only who leaves has to know whether there is something to do:
  * who arrives does not ask. */
 uintptr_t lee_switch_bury(uintptr_t sp);
+void lee_task_bury(void);
 
 /* Goes on at the stack pointer that `choose` gives; it is given the one at which the caller can be
  * gone on with in the same way, and what stands after it. It runs on the stack that is left. There

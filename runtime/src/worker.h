@@ -22,7 +22,7 @@ struct lee_task;
 
 struct lee_worker {
     /* task.c's. */
-    bool left;                /* one of these is set, or there are several workers: who goes on looks (task_switch.h) */
+    bool left; /* one of these is set, or there are several workers: looked after by who goes on */
     struct lee_task *gone;    /* ended, and its stack is still there */
     struct lee_process *over; /* the same of a process */
     struct lee_process *deep; /* its stack grew beyond a limit */
