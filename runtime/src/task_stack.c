@@ -43,6 +43,7 @@ static uintptr_t fresh, fresh_end; /* slots of the last range that were never us
  * be cleared. */
 static uintptr_t warm, cold;
 static size_t warm_count;
+static bool watched; /* valgrind runs the program, and is told which bytes are used anew */
 
 static uintptr_t *link_of(uintptr_t high) {
     return (uintptr_t *)high - 1;
@@ -52,6 +53,7 @@ static bool add_range(void) {
     int count = atomic_load_explicit(&range_count, memory_order_relaxed);
     if (count == RANGES_MOST)
         return false;
+    watched = lee_runs_on_valgrind();
     size_t slots = count >= 8 ? SLOTS_MOST : (size_t)SLOTS_FIRST << count;
     for (; slots > 0; slots /= 2) {
         unsigned char *start = lee_system_reserve(NULL, slots * LEE_STACK_BYTES);
@@ -80,7 +82,8 @@ static bool make_guard(uintptr_t start) {
 static uintptr_t take(void) {
     uintptr_t *list = warm != 0 ? &warm : &cold, high = *list;
     if (high != 0) {
-        lee_valgrind_defined((void *)(high - LEE_STACK_BYTES + GUARD_BYTES), LEE_STACK_BYTES - GUARD_BYTES);
+        if (__builtin_expect(watched, 0))
+            lee_valgrind_defined((void *)(high - LEE_STACK_BYTES + GUARD_BYTES), LEE_STACK_BYTES - GUARD_BYTES);
         size_t cleared = link_of(high)[-1];
         *list = *link_of(high);
         warm_count -= list == &warm;
@@ -124,11 +127,12 @@ uintptr_t lee_stack_take(uintptr_t *high) {
 
 void lee_stack_give(uintptr_t high, uintptr_t lowest) {
     uintptr_t low = high - LEE_STACK_BYTES + GUARD_BYTES;
-    lee_valgrind_defined((void *)low, high - low);
     lee_listed_end((void *)low, (void *)high);
     LEE_UNPOISON(low, high - low);
     while (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire))
         ;
+    if (__builtin_expect(watched, 0))
+        lee_valgrind_defined((void *)low, high - low);
     uintptr_t *list = warm_count < WARM_MOST ? &warm : &cold;
     warm_count += list == &warm;
     size_t cleared = high - lowest + BELOW_BYTES;
