@@ -844,13 +844,11 @@ LEE_SWITCHES uintptr_t lee_task_yields(uintptr_t sp) {
     if (__builtin_expect(!worker.calm, 0))
         return yields_slowly(sp);
     struct lee_tasks *tasks = &lee_process->tasks;
-    struct lee_task *self = tasks->running, *to = tasks->head;
-    if (__builtin_expect(to == NULL || to->custodian != self->custodian, 0))
-        return yields_slowly(sp);
-    if (__builtin_expect(self->foreign != NULL || to->foreign != NULL || --worker.turns <= 0, 0))
+    struct lee_task *self = tasks->running, *to = tasks->head, *last = tasks->tail;
+    if (__builtin_expect(to == NULL || to->custodian != self->custodian || ((uintptr_t)self->foreign | (uintptr_t)to->foreign) != 0 ||
+                             --worker.turns <= 0, 0))
         return yields_slowly(sp);
     /* The running one goes to the end of the queue, from which the first one goes. */
-    struct lee_task *last = tasks->tail;
     if (to == last) {
         tasks->head = self;
     } else {
@@ -859,13 +857,13 @@ LEE_SWITCHES uintptr_t lee_task_yields(uintptr_t sp) {
         self->queue_previous = last;
     }
     tasks->tail = self;
+    tasks->running = to;
     int *error = worker.error;
     if (sp < self->lowest)
         self->lowest = sp;
     self->sp = sp;
     self->error = *error;
     *error = to->error;
-    tasks->running = to;
     lee_on_task_stack = to->low != 0; /* only a first task's low is 0 */
     leave_fiber(self, to, false);
     return to->sp;
