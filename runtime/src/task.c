@@ -845,8 +845,10 @@ LEE_SWITCHES uintptr_t lee_task_yields(uintptr_t sp) {
         return yields_slowly(sp);
     struct lee_tasks *tasks = &lee_process->tasks;
     struct lee_task *self = tasks->running, *to = tasks->head, *last = tasks->tail;
-    if (__builtin_expect(to == NULL || to->custodian != self->custodian || ((uintptr_t)self->foreign | (uintptr_t)to->foreign) != 0 ||
-                             --worker.turns <= 0, 0))
+    if (__builtin_expect(to == NULL || to->custodian != self->custodian, 0))
+        return yields_slowly(sp);
+    bool foreign = ((uintptr_t)self->foreign | (uintptr_t)to->foreign) != 0;
+    if (__builtin_expect(foreign || --worker.turns <= 0, 0))
         return yields_slowly(sp);
     /* The running one goes to the end of the queue, from which the first one goes. */
     if (to == last) {
