@@ -70,14 +70,14 @@ void lee_arena_link(struct lee_arena **list, struct lee_arena *arena) {
 }
 
 static void link_arena(struct lee_arena *arena) {
-    lee_arena_link(&lee_process_self()->arenas.running, arena);
+    lee_arena_link(lee_arenas_declared(lee_process_self()), arena);
 }
 
 void lee_arena_unlink(struct lee_arena *arena) {
     if (arena->newer != NULL)
         arena->newer->older = arena->older;
-    else if (lee_process->arenas.running == arena)
-        lee_process->arenas.running = arena->older;
+    else if (*lee_arenas_declared(lee_process) == arena)
+        *lee_arenas_declared(lee_process) = arena->older;
     else if (lee_process->arenas.keys == arena)
         lee_process->arenas.keys = arena->older;
     else if (lee_process->arenas.exchange == arena)

@@ -23,7 +23,9 @@ enum {
     QUANTUM = 64 << 10,
     QUANTUM_NEAR = 4 << 10, /* when less than NEAR is left to a limit */
     NEAR = 4 << 20,
+    DEPTH_BYTES = 16, /* handed out at least, for each custodian that a check looked at */
     FREED_MOST = 256 << 10, /* in free lists, when the custodian changes */
+    ALONE_MOST = 4, /* custodians that are settled alone in one check, before all are */
     THRASHING = 16 /* a limit's part that lies between two accountings at least */
 };
 
@@ -151,13 +153,15 @@ void lee_custodian_begin(struct lee_accounts *accounts, struct lee_task *task) {
 static struct breach {
     struct lee_custodian *of;
     size_t required, left;
+    size_t depth; /* of the running task's custodian; if nothing breaks */
 } find_breach(size_t bytes);
 
 /* The custodian, and all above it, got so many bytes. */
 static void charge(struct lee_custodian *custodian, size_t bytes) {
-    for (; custodian != NULL; custodian = custodian->parent) {
+    for (; bytes > 0 && custodian != NULL; custodian = custodian->parent) {
         custodian->fresh += bytes;
         custodian->handed += bytes;
+        accounts_self()->steps++;
     }
 }
 
@@ -292,6 +296,7 @@ static bool stop_all(struct lee_custodian *top) {
     }
     for (struct lee_custodian *at = lee_custodian_deepest(top);; at = lee_custodian_after(at)) {
         at->shut = true;
+        lee_worker.calm = false;
         at->least_limit = SIZE_MAX;
         accounts_self()->stale |= at->named;
         struct lee_task *next;
@@ -344,7 +349,10 @@ static void flush(struct lee_heap *heap) {
 }
 
 LEE_UNWATCHED static size_t processes_use(const struct lee_custodian *custodian) {
-    return custodian->group != NULL ? custodian->group->uses[LEE_GROUP_BYTES] : 0;
+    if (custodian->group == NULL)
+        return 0;
+    lee_groups_settle();
+    return custodian->group->uses[LEE_GROUP_BYTES];
 }
 
 /* What its tasks reach, and what its processes hold. */
@@ -367,7 +375,7 @@ bool lee_custodians_near(struct lee_heap *heap, size_t most) {
     return false;
 }
 
-/* What is left to the limits of a custodian itself; the first one has the program's limit. */
+/* What is left to the limits of a custodian itself; the first one has the program's limit. Those above it may have less. */
 static size_t left_here(const struct lee_custodian *custodian) {
     size_t limit = custodian->least_limit, use = use_of(custodian);
     if (custodian->parent == NULL && limit > lee_memory_limit())
@@ -375,21 +383,10 @@ static size_t left_here(const struct lee_custodian *custodian) {
     return limit == SIZE_MAX ? SIZE_MAX : limit > use ? limit - use : 0;
 }
 
-/* And to those above it. */
-static size_t left_to(const struct lee_custodian *custodian) {
-    size_t least = SIZE_MAX;
-    for (; custodian != NULL; custodian = custodian->parent) {
-        size_t left = left_here(custodian);
-        if (left < least)
-            least = left;
-    }
-    return least;
-}
-
 /* What `bytes` more would break: a limit of `of` (null: nothing), or a requirement of so many bytes
  * below it. Else how much is left to the nearest limit. */
 static struct breach find_breach(size_t bytes) {
-    struct breach breach = {NULL, 0, SIZE_MAX};
+    struct breach breach = {NULL, 0, SIZE_MAX, 0};
     struct lee_accounts *accounts = accounts_self();
     refresh(accounts);
     for (struct lee_custodian *at = lee_task_self()->custodian; at != NULL; at = at->parent) {
@@ -398,13 +395,14 @@ static struct breach find_breach(size_t bytes) {
         if (first && limit > lee_memory_limit() && accounts->requirements > 0)
             limit = lee_memory_limit();
         accounts->steps++;
+        breach.depth++;
         if (limit == SIZE_MAX)
             continue;
         size_t reserve = at->reserve;
         size_t room = limit > reserve ? limit - reserve : 0, use = use_of(at);
         if (use > room || bytes > room - use) {
             bool by_limit = use > limit || bytes > limit - use;
-            return (struct breach){at, by_limit ? 0 : reserve, 0};
+            return (struct breach){at, by_limit ? 0 : reserve, 0, 0};
         }
         if (room - use - bytes < breach.left)
             breach.left = room - use - bytes;
@@ -412,10 +410,17 @@ static struct breach find_breach(size_t bytes) {
     return breach;
 }
 
-/* Until then the allocator does not ask again. */
-static void set_allowance(struct lee_heap *heap, size_t left) {
+/* Until then the allocator does not ask again. A check takes a step for each custodian above, of
+ * which there may be thousands, so more is handed out before the next one in proportion: the steps
+ * for a byte do not grow with `depth`. What is left is never exceeded by that; near a limit a
+ * sixteenth of it is handed out at most, so that what processes of the same custodian take at the
+ * same time is seen soon. */
+static void set_allowance(struct lee_heap *heap, size_t left, size_t depth) {
     bool near = left < NEAR;
-    size_t quantum = near ? QUANTUM_NEAR : QUANTUM;
+    size_t quantum = near ? QUANTUM_NEAR : QUANTUM, most = near ? left / 16 : NEAR / 4;
+    size_t deep = depth * DEPTH_BYTES < most ? depth * DEPTH_BYTES : most;
+    if (quantum < deep)
+        quantum = deep;
     heap->run_most = near ? QUANTUM_NEAR : LEE_BLOCK_BYTES;
     if (quantum > left)
         quantum = left;
@@ -536,22 +541,23 @@ void lee_custodian_check(struct lee_heap *heap, size_t bytes) {
     }
     flush(heap);
     bool self = false;
+    int alone = 0;
     while (!self) {
         struct breach breach = find_breach(bytes);
         if ((breach.of != NULL || breach.left < NEAR) && lee_custodians_see_stacks(lee_accounts_of(heap)))
             continue;
         if (breach.of == NULL) {
-            set_allowance(heap, breach.left);
+            set_allowance(heap, breach.left, breach.depth);
             return;
         }
         bool fast = thrashes(breach.of);
-        if (!fast && settle_alone(heap, breach.of, bytes))
+        if (!fast && alone++ < ALONE_MOST && settle_alone(heap, breach.of, bytes))
             continue;
         lee_account_collect(heap);
         if (!fast && find_breach(bytes).of != breach.of)
             continue;
         if (!judge(lee_accounts_of(heap), bytes, fast ? &breach : NULL, &self)) {
-            set_allowance(heap, QUANTUM); /* whoever should go has gone already */
+            set_allowance(heap, QUANTUM, 0); /* whoever should go has gone already */
             return;
         }
         if (!self)
@@ -586,14 +592,15 @@ void lee_custodian_switch(struct lee_heap *heap, struct lee_custodian *from, str
         return;
     /* `from` is the running task's still. Cells that it was handed and did not use go back: they
      * are not `to`'s. */
-    (void)from;
+    (void)from, (void)to;
     lee_bins_flush(heap);
     if (heap->credit_given - heap->inline_part.free_credit > FREED_MOST)
         lee_heap_trim(heap); /* nor are cells that it freed */
     flush(heap);
-    size_t left = left_to(to);
-    heap->run_most = left < NEAR ? QUANTUM_NEAR : LEE_BLOCK_BYTES;
-    heap->allowance = heap->counts.allocated; /* it is asked at its first request */
+    /* `to` is asked at its first request: a task that requests nothing costs nothing, however many
+     * custodians are above it. */
+    heap->run_most = QUANTUM_NEAR;
+    heap->allowance = heap->counts.allocated;
 }
 
 /* --- limits ---------------------------------------------------------------------------------------------------------------- */
@@ -642,6 +649,7 @@ static void begin_accounts(void) {
     struct lee_accounts *accounts = lee_accounts_of(heap);
     if (!accounts->limited && lee_heap_settings.accounting != LEE_ACCOUNTING_NONE) {
         accounts->limited = true;
+        lee_worker.calm = false;
         if (first_has_all(&accounts->first))
             charge_first(heap, &accounts->first);
         else

@@ -24,6 +24,10 @@ struct lee_group_limit {
     int kind;
 };
 
+/* A charge takes a step for each group above. Below so many, more is charged at once than was asked
+ * for, in proportion to them, so that the steps for a byte do not grow with the depth. */
+enum { DEEP = 64, DEPTH_BYTES = 64, ROOM_PART = 16 /* of what is left to a limit: the most that is prepaid */ };
+
 enum { COLLECTS_PART = 16 /* of what lives: what a process gets between two collections that limits cause, at least */ };
 
 /* Of the first process's first custodian. */
@@ -250,14 +254,74 @@ LEE_UNWATCHED static size_t use_of(const struct lee_group *group, int kind) {
     return use;
 }
 
-static bool exceeds(const struct lee_group *group, int kind, size_t more) {
-    size_t most = group->least[kind], use = most == SIZE_MAX ? 0 : use_of(group, kind);
-    return most != SIZE_MAX && (use > most || more > most - use);
-}
+size_t lee_group_steps;
 
 static void count(struct lee_group *group, int kind, ptrdiff_t more) {
-    for (; group != NULL; group = group->parent)
+    for (; group != NULL; group = group->parent) {
         group->uses[kind] += (size_t)more;
+        lee_group_steps++;
+    }
+}
+
+/* Those that prepay. Each got here by a charge that looked at all groups above it, so that giving
+ * back does so, too, costs no more. */
+static struct lee_group *prepaying;
+
+static void give_back(struct lee_group *group, size_t bytes) {
+    group->prepaid -= bytes;
+    count(group, LEE_GROUP_BYTES, -(ptrdiff_t)bytes);
+}
+
+static void settle(void) {
+    while (prepaying != NULL) {
+        struct lee_group *group = prepaying;
+        prepaying = group->prepays_next;
+        group->prepays = false;
+        give_back(group, group->prepaid);
+    }
+}
+
+void lee_groups_settle(void) {
+    lee_lock();
+    settle();
+    lee_unlock();
+}
+
+/* With the lock. What is prepaid breaks no limit. */
+static bool exceeds(const struct lee_group *group, int kind, size_t more) {
+    size_t most = group->least[kind];
+    if (most == SIZE_MAX)
+        return false;
+    size_t use = use_of(group, kind);
+    bool exceeded = use > most || more > most - use;
+    if (exceeded && kind == LEE_GROUP_BYTES && prepaying != NULL) {
+        settle();
+        use = use_of(group, kind);
+        exceeded = use > most || more > most - use;
+    }
+    return exceeded;
+}
+
+/* It is below `depth` groups, none of whose limits is broken. */
+static void prepay(struct lee_group *group, size_t depth) {
+    size_t bytes = depth * DEPTH_BYTES;
+    for (const struct lee_group *at = group; at != NULL; at = at->parent) {
+        size_t most = at->least[LEE_GROUP_BYTES], part = SIZE_MAX;
+        if (most != SIZE_MAX)
+            part = (most - use_of(at, LEE_GROUP_BYTES)) / ROOM_PART;
+        bytes = part < bytes ? part : bytes;
+        lee_group_steps++;
+    }
+    if (bytes == 0)
+        return;
+    group->quantum = bytes;
+    group->prepaid += bytes;
+    count(group, LEE_GROUP_BYTES, (ptrdiff_t)bytes);
+    if (group->prepays)
+        return;
+    group->prepays = true;
+    group->prepays_next = prepaying;
+    prepaying = group;
 }
 
 static inline void count_of(struct lee_process *process, int kind, ptrdiff_t more) {
@@ -291,7 +355,16 @@ static bool collects_too_often(struct lee_process *process) {
 
 static bool charge(struct lee_process *process, size_t bytes) {
     bool again = process->refused;
-    for (const struct lee_group *at = process->group; at != NULL; at = at->parent) {
+    struct lee_group *group = process->group;
+    if (group->prepaid >= bytes && !again) {
+        group->prepaid -= bytes;
+        process->uses[LEE_GROUP_BYTES] += bytes;
+        return true;
+    }
+    size_t depth = 0;
+    for (const struct lee_group *at = group; at != NULL; at = at->parent) {
+        lee_group_steps++;
+        depth++;
         if (!exceeds(at, LEE_GROUP_BYTES, bytes))
             continue;
         process->refused = true;
@@ -305,6 +378,8 @@ static bool charge(struct lee_process *process, size_t bytes) {
         return false;
     process->refused = false;
     count_of(process, LEE_GROUP_BYTES, (ptrdiff_t)bytes);
+    if (__builtin_expect(depth > DEEP, 0))
+        prepay(group, depth);
     return true;
 }
 
@@ -316,7 +391,17 @@ bool lee_group_charge(struct lee_process *process, size_t bytes) {
 }
 
 void lee_group_uncharge(struct lee_process *process, size_t bytes) {
-    lee_group_count(process, LEE_GROUP_BYTES, -(ptrdiff_t)bytes);
+    struct lee_group *group = process->group;
+    lee_lock();
+    if (__builtin_expect(group->prepays, 0)) { /* and goes on doing so */
+        process->uses[LEE_GROUP_BYTES] -= bytes;
+        group->prepaid += bytes;
+        if (group->prepaid > 2 * group->quantum)
+            give_back(group, group->prepaid - group->quantum);
+    } else {
+        count_of(process, LEE_GROUP_BYTES, -(ptrdiff_t)bytes);
+    }
+    lee_unlock();
 }
 
 /* --- who goes --------------------------------------------------------------------------------- */
@@ -572,6 +657,21 @@ void lee_group_ask(struct lee_custodian *custodian, int kind, size_t more) {
     lee_unlock();
 }
 
+void lee_group_ask_spawn(struct lee_custodian *custodian, size_t bytes) {
+    const size_t asked[] = {[LEE_GROUP_BYTES] = bytes, [LEE_GROUP_PROCESSES] = 1, [LEE_GROUP_TASKS] = 1};
+    bool fit = true;
+    lee_lock();
+    for (const struct lee_group *at = nearest(custodian); at != NULL && fit; at = at->parent) {
+        if (at->limits == NULL)
+            continue;
+        for (int kind = LEE_GROUP_BYTES; kind <= LEE_GROUP_TASKS; kind++)
+            fit = fit && !exceeds(at, kind, asked[kind]);
+    }
+    lee_unlock();
+    for (int kind = LEE_GROUP_BYTES; kind <= LEE_GROUP_TASKS && !fit; kind++)
+        lee_group_ask(custodian, kind, asked[kind]);
+}
+
 /* --- processes -------------------------------------------------------------------------------- */
 
 struct lee_group *lee_group_send(struct lee_process *process, size_t bytes) {
@@ -632,8 +732,12 @@ void lee_group_join(struct lee_group *group, struct lee_process *process, size_t
     if (process->group_next != NULL)
         process->group_next->group_previous = process;
     group->processes = process;
-    for (const struct lee_group *at = group; at != NULL && !process->watched; at = at->parent)
-        process->watched = at->least[LEE_GROUP_BYTES] != SIZE_MAX;
+    for (struct lee_group *at = group; at != NULL; at = at->parent) {
+        process->watched = process->watched || at->least[LEE_GROUP_BYTES] != SIZE_MAX;
+        at->uses[LEE_GROUP_PROCESSES]++;
+        at->uses[LEE_GROUP_TASKS]++;
+    }
+    process->uses[LEE_GROUP_PROCESSES] = process->uses[LEE_GROUP_TASKS] = 1;
     /* Its stack, of which it does not pay for what another took before. */
     struct lee_task *first = &process->tasks.first;
     uintptr_t most = process->high - LEE_STACK_CHARGE;
@@ -641,7 +745,6 @@ void lee_group_join(struct lee_group *group, struct lee_process *process, size_t
     if (process->watched && lee_stack_touched(first->low, first->touched) != first->touched)
         lee_system_discard((void *)first->low, first->touched - first->low);
     lee_group_count(process, LEE_GROUP_BYTES, (ptrdiff_t)(process->high - first->touched + bytes));
-    lee_group_count(process, LEE_GROUP_PROCESSES, 1);
     process->share = share_of(group);
     if (process->share != NULL && !lee_shares_used) {
         lee_shares_used = true;
@@ -654,7 +757,6 @@ void lee_group_join(struct lee_group *group, struct lee_process *process, size_t
         process->share = share;
         lee_process_ready(process);
     }
-    lee_group_count(process, LEE_GROUP_TASKS, 1);
 }
 
 void lee_group_leave(struct lee_process *process) {
@@ -664,8 +766,12 @@ void lee_group_leave(struct lee_process *process) {
     process->share = NULL;
     forget_unseen(process, NULL);
     lee_groups_forget(process);
-    for (int kind = 0; kind < LEE_GROUP_KINDS; kind++)
-        count(group, kind, -(ptrdiff_t)process->uses[kind]);
+    if (group->prepays)
+        settle(); /* it may be freed */
+    for (struct lee_group *at = group; at != NULL; at = at->parent) {
+        for (int kind = 0; kind < LEE_GROUP_KINDS; kind++)
+            at->uses[kind] -= process->uses[kind];
+    }
     if (process->group_previous != NULL)
         process->group_previous->group_next = process->group_next;
     else
@@ -783,6 +889,7 @@ static void set_limit(struct lee_custodian *custodian, int kind, size_t most, st
     limit->most = most;
     find_least(of, kind);
     lee_groups_limit_memory = lee_groups_limit_memory || kind == LEE_GROUP_BYTES;
+    lee_worker.calm = false;
     for (struct lee_group *at = of; kind == LEE_GROUP_BYTES && at != NULL; at = after(at, of)) {
         for (struct lee_process *process = at->processes; process != NULL; process = process->group_next)
             process->watched = true;
@@ -824,6 +931,7 @@ int64_t lee_custodian_time(struct lee_custodian *of) {
 
 int64_t lee_custodian_charged(struct lee_custodian *of) {
     const struct lee_group *group = lee_custodian_given(of)->group;
+    lee_groups_settle();
     return group == NULL ? 0 : (int64_t)group->uses[LEE_GROUP_BYTES];
 }
 

@@ -42,7 +42,12 @@ struct lee_group {
     struct lee_group_limit *limits; /* of it */
     struct lee_group_limit *named;  /* in which it is the victim */
     size_t least[LEE_GROUP_KINDS];  /* of its limits; SIZE_MAX for none */
-    size_t uses[LEE_GROUP_KINDS];   /* of the processes in it and below */
+    size_t uses[LEE_GROUP_KINDS];   /* of the processes in it and below, and what these prepaid */
+    /* Bytes that count here and in all groups above, and that its processes may yet have: only of a
+     * group below many others. `prepays`: it is on the list of those. */
+    size_t prepaid, quantum;
+    struct lee_group *prepays_next;
+    bool prepays;
     struct lee_share share, leaf; /* if its custodian was made by a program: first custodians have none */
     size_t held; /* how often: it is not freed meanwhile */
     bool shut;
@@ -103,6 +108,10 @@ void lee_group_leave(struct lee_process *process);
  * it can, tries again, and then calls `lee_group_starved`. */
 bool lee_group_charge(struct lee_process *process, size_t bytes) __attribute__((weak));
 void lee_group_uncharge(struct lee_process *process, size_t bytes) __attribute__((weak));
+/* What is prepaid goes back: `uses` are exact until the next charge. */
+void lee_groups_settle(void) __attribute__((weak));
+/* Groups that charges looked at since the program began, for tests. */
+extern size_t lee_group_steps;
 /* A charge was refused, and collecting did not help. True if a custodian was shut down, so that asking
  * again makes sense. May not return. */
 bool lee_group_starved(void) __attribute__((weak));
@@ -114,6 +123,8 @@ extern bool lee_groups_count_tasks, lee_groups_limit_memory;
 /* `more` of a kind are to be made in a custodian of the running process. Shuts down whoever has too
  * many then, and may not return. */
 void lee_group_ask(struct lee_custodian *custodian, int kind, size_t more) __attribute__((weak));
+/* The same for a process that is to be spawned, with `bytes`: one look at each group, mostly. */
+void lee_group_ask_spawn(struct lee_custodian *custodian, size_t bytes);
 /* There are so many more, or fewer, in the process, which belongs to a group. */
 void lee_group_count(struct lee_process *process, int kind, ptrdiff_t more) __attribute__((weak));
 

@@ -162,7 +162,7 @@ static void forget(struct lee_heap *heap) {
     if (process == NULL || process->heap != heap)
         return;
     process->heap = NULL;
-    process->arenas.running = process->arenas.keys = NULL;
+    *lee_arenas_declared(process) = process->arenas.keys = NULL;
     process->arenas.kept_count = 0;
 }
 

@@ -647,9 +647,14 @@ static void drop_file(void *object, size_t bytes) {
 }
 
 void lee_files_begin(struct lee_process *process) {
-    for (int i = 0; i < 3; i++)
-        process->standard[i] = (struct lee_file){.fd = i, .flags = IO_OPEN | (i == 0 ? IO_READ : i == 1 ? IO_WRITE : IO_WRITE | IO_DECIDED),
-                                                 .mode = i == 2 ? LEE_IO_NONE : LEE_IO_FULL};
+    struct lee_file *files = process->standard;
+    files[0].flags = IO_OPEN | IO_READ;
+    files[1].flags = IO_OPEN | IO_WRITE;
+    files[2].flags = IO_OPEN | IO_WRITE | IO_DECIDED;
+    files[0].mode = files[1].mode = LEE_IO_FULL;
+    files[2].mode = LEE_IO_NONE;
+    files[1].fd = 1;
+    files[2].fd = 2;
 }
 
 void lee_files_return(void) {

@@ -10,6 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What a comparison counts for; share.c counts them. */
+#ifndef LEE_PAIRING_STEP
+#define LEE_PAIRING_STEP() ((void)0)
+#endif
+
 struct lee_pairing {
     struct lee_pairing *child, *next, *previous; /* `previous` of a first child is its parent */
     int64_t at;
@@ -19,6 +24,7 @@ struct lee_pairing {
 static inline struct lee_pairing *lee_pairing_merge(struct lee_pairing *a, struct lee_pairing *b) {
     if (a == NULL || b == NULL)
         return a != NULL ? a : b;
+    LEE_PAIRING_STEP();
     if (b->at < a->at || (b->at == a->at && b->order < a->order)) {
         struct lee_pairing *later = a;
         a = b;

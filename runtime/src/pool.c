@@ -520,6 +520,7 @@ static void join(struct lee_worker *self, struct lee_process *idle, int number) 
     self->number = number;
     self->thread = (int)syscall(SYS_gettid);
     self->left = self->rests = true;
+    self->calm = false;
     self->error = &errno;
     self->turns = 0;
     self->looks = LOOKS;

@@ -1,6 +1,8 @@
 /* process.c: see process.h. */
 #include "process.h"
 
+#include "worker.h"
+
 #include <lee/collect.h>
 
 /* Of a thread that runs Leeward code without having been made for a process: the first one, and those that foreign code made. */
@@ -13,6 +15,7 @@ bool lee_group_refused, lee_groups_count_tasks, lee_groups_limit_memory, lee_sha
 size_t lee_shares_ready;
 
 void lee_process_enter(struct lee_process *process) {
+    lee_worker.calm = false;
     lee_process = process;
     lee_heap_enter(process);
     if (lee_io_enter != NULL)

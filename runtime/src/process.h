@@ -22,6 +22,7 @@ struct lee_arena;
 struct lee_arena_page;
 struct lee_endpoint;
 struct lee_listed;
+struct lee_pid;
 struct lee_process_record;
 struct lee_worker;
 
@@ -40,13 +41,16 @@ struct lee_process_lists {
 struct lee_process {
     struct lee_heap *heap; /* null until it allocates */
     struct {
-        struct lee_arena *running; /* declared in the blocks of the running task, newest first */
+#ifdef LEE_NO_GC
+        struct lee_arena *declared; /* in blocks, newest first; else each task has its own */
+#endif
         struct lee_arena *keys;    /* dynamic ones, newest first */
         struct lee_arena *exchange; /* exchange arenas, newest first (exchange.c) */
         struct lee_arena_page *kept[LEE_KEPT_PAGES]; /* first pages for the next arenas */
         unsigned kept_count;
     } arenas;
-    struct lee_address_table *pids; /* its names of processes, by their records (process_spawn.c) */
+    struct lee_pid *spawned; /* its names of the processes that it spawned (process_spawn.c) */
+    struct lee_address_table *pids; /* of others, by their records */
     int (*entry)(void *); /* what it began with; null of a thread's own */
     struct lee_process_lists lists; /* if it was spawned */
     /* Of a process that was spawned; it lies at the top of the stack of its first task. */
@@ -99,6 +103,15 @@ struct lee_process {
 
 extern _Thread_local struct lee_process *lee_process __attribute__((tls_model("initial-exec")));
 
+/* Of the arenas that are declared in the blocks of its running task, newest first. */
+static inline struct lee_arena **lee_arenas_declared(struct lee_process *process) {
+#ifdef LEE_NO_GC
+    return &process->arenas.declared;
+#else
+    return &process->tasks.running->arenas;
+#endif
+}
+
 /* Makes the process of a thread that has none yet. */
 struct lee_process *lee_process_begin(void);
 
@@ -127,8 +140,9 @@ void lee_heap_enter(struct lee_process *process);
 void lee_io_enter(struct lee_process *process) __attribute__((weak));
 void lee_globals_enter(struct lee_process *process) __attribute__((weak));
 
-/* io.c, opened.c, if they are linked: the files of a process that is made; what is open in the running process is closed, and what it
- * printed written, as far as nobody has to be waited for. */
+/* io.c, opened.c, if they are linked: the files of a process that is made, which are zero; what is
+ * open in the running process is closed, and what it printed written, as far as nobody has to be
+ * waited for. */
 void lee_files_begin(struct lee_process *process) __attribute__((weak));
 void lee_files_end(struct lee_process *process) __attribute__((weak));
 /* fds.c: closes the descriptors that a process has. */

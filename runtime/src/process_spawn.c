@@ -41,14 +41,26 @@ struct lee_process_record {
     size_t count;
     struct lee_process *process; /* null once it has ended */
     struct lee_task *waiting;    /* for its end; by `outside_next` */
-    struct lee_process_end end;
+    /* The object that the spawner has for it, so that it is found there without a table; null once
+     * that is gone. With the lock. */
+    struct lee_process *spawner;
+    struct lee_pid *pid;
+    enum lee_end_how how;
+    int status;
+    char *message; /* of C's heap; null: there is none, or was no memory for it */
     struct lee_process_record *next; /* of the free ones */
 };
 
-/* In a table of its process that keeps nothing alive: the collector drops it, or the end of the
- * process. */
+/* What one is charged, and counts for when the next collection is due: with its message, should it
+ * get one. */
+enum { RECORD_BYTES = sizeof(struct lee_process_record) + sizeof((struct lee_process_end *)NULL)->message };
+
+/* Those that a process spawned are on a list of it, others in a table (`pid_of`). Neither keeps
+ * anything alive: the collector drops it, or the end of the process. */
 struct lee_pid {
     struct lee_process_record *record;
+    struct lee_pid *next, *previous;
+    bool spawned; /* it is on the list */
 };
 
 /* What lies on the stack of a new process, above what it uses. */
@@ -61,7 +73,9 @@ struct beginning {
 
 /* --- records ------------------------------------------------------------------------------------------------------- */
 
-enum { KEPT_MOST = 1024 };
+/* As many as wait for a collection at most, so that a program that spawns all the time takes no memory
+ * of C's (1.6 MB). */
+enum { KEPT_MOST = 20480 };
 static _Thread_local struct {
     struct lee_process_record *free;
     size_t count;
@@ -74,7 +88,7 @@ static __attribute__((noinline)) struct lee_process_record *new_record(void) {
     if (record != NULL) {
         records.free = record->next;
         records.count--;
-        memset(record, 0, offsetof(struct lee_process_record, end.message) + 1);
+        *record = (struct lee_process_record){.count = 0};
     } else {
         record = calloc(1, sizeof *record);
     }
@@ -90,6 +104,8 @@ static __attribute__((noinline)) void release_record(struct lee_process_record *
         return;
     }
     lee_unlock();
+    free(record->message);
+    record->message = NULL;
     if (records.count == KEPT_MOST) {
         free(record);
         return;
@@ -99,12 +115,26 @@ static __attribute__((noinline)) void release_record(struct lee_process_record *
     records.count++;
 }
 
-/* There is room for it in the table. */
-static void link_pid(struct lee_pid *pid, struct lee_process_record *record) {
-    struct lee_process *self = lee_process_self();
+/* The running process spawned it. */
+static void link_spawned(struct lee_pid *pid, struct lee_process_record *record) {
+    struct lee_process *self = lee_process;
+    record->spawner = self;
+    record->pid = pid;
     pid->record = record;
-    lee_address_add(self->pids, record)->value = (uintptr_t)pid;
-    lee_process_count(self, LEE_GROUP_BYTES, sizeof *record);
+    pid->spawned = true;
+    pid->next = self->spawned;
+    if (pid->next != NULL)
+        pid->next->previous = pid;
+    self->spawned = pid;
+    lee_process_count(self, LEE_GROUP_BYTES, RECORD_BYTES);
+}
+
+/* The spawner's object is about to go. */
+static void forget_spawner(struct lee_process_record *record) {
+    lee_lock();
+    record->spawner = NULL;
+    record->pid = NULL;
+    lee_unlock();
 }
 
 static void drop_pid(void *object, size_t bytes) {
@@ -113,14 +143,30 @@ static void drop_pid(void *object, size_t bytes) {
     (void)bytes;
     if (pid->record == NULL)
         return;
-    lee_address_remove(&self->pids, lee_address_find(self->pids, pid->record));
-    lee_process_count(self, LEE_GROUP_BYTES, -(ptrdiff_t)sizeof(struct lee_process_record));
+    if (pid->spawned) {
+        if (pid->previous != NULL)
+            pid->previous->next = pid->next;
+        else
+            self->spawned = pid->next;
+        if (pid->next != NULL)
+            pid->next->previous = pid->previous;
+        forget_spawner(pid->record);
+    } else {
+        lee_address_remove(&self->pids, lee_address_find(self->pids, pid->record));
+    }
+    lee_process_count(self, LEE_GROUP_BYTES, -(ptrdiff_t)RECORD_BYTES);
     release_record(pid->record);
     pid->record = NULL;
 }
 
 /* A process ends: the objects themselves go with its heap. */
 static void drop_pids(struct lee_process *process) {
+    for (struct lee_pid *pid = process->spawned; pid != NULL; pid = pid->next) {
+        forget_spawner(pid->record);
+        release_record(pid->record);
+        pid->record = NULL;
+    }
+    process->spawned = NULL;
     struct lee_address_table *table = process->pids;
     process->pids = NULL;
     for (size_t i = 0; table != NULL && i < table->room; i++) {
@@ -143,6 +189,11 @@ static const struct lee_layout pid_layout = {.bytes = sizeof(struct lee_pid), .d
  * collection has ended it. */
 static struct lee_pid *pid_of(struct lee_process_record *record) {
     struct lee_process *self = lee_process_self();
+    lee_lock();
+    struct lee_pid *spawned = record->spawner == self ? record->pid : NULL;
+    lee_unlock();
+    if (spawned != NULL)
+        return spawned;
     const struct lee_address_entry *entry = lee_address_find(self->pids, record);
     if (entry != NULL)
         return (struct lee_pid *)entry->value;
@@ -150,7 +201,9 @@ static struct lee_pid *pid_of(struct lee_process_record *record) {
     struct lee_pid *pid = lee_heap_alloc_typed(NULL, sizeof *pid, &pid_layout);
     if (!lee_address_reserve(&self->pids))
         lee_fault_memory(NULL, sizeof *self->pids);
-    link_pid(pid, record);
+    pid->record = record;
+    lee_address_add(self->pids, record)->value = (uintptr_t)pid;
+    lee_process_count(self, LEE_GROUP_BYTES, RECORD_BYTES);
     lee_lock();
     record->count++;
     lee_unlock();
@@ -241,20 +294,22 @@ static void give_stacks(struct lee_process *process) {
     lee_stack_give(high, lowest);
 }
 
-static void note_end(struct lee_process_end *end, enum lee_end_how how, int status, const char *message, size_t length) {
-    end->how = how;
-    end->status = status;
-    if (length >= sizeof end->message)
-        length = sizeof end->message - 1;
-    if (length > 0)
-        memcpy(end->message, message, length);
-    end->message[length] = 0;
+static void note_end(struct lee_process_record *record, enum lee_end_how how, int status, const char *message, size_t length) {
+    enum { MOST = sizeof((struct lee_process_end *)NULL)->message - 1 };
+    record->how = how;
+    record->status = status;
+    if (length > MOST)
+        length = MOST;
+    if (length == 0 || (record->message = malloc(length + 1)) == NULL)
+        return;
+    memcpy(record->message, message, length);
+    record->message[length] = 0;
 }
 
 void lee_process_end_other(struct lee_process *victim, enum lee_end_how how, const char *message) {
     struct lee_process *self = lee_process;
     int error = errno;
-    note_end(&victim->record->end, how, 0, message, message != NULL ? strlen(message) : 0);
+    note_end(victim->record, how, 0, message, message != NULL ? strlen(message) : 0);
     lee_process_enter(victim);
     release(victim, false);
     give_stacks(victim);
@@ -265,7 +320,7 @@ void lee_process_end_other(struct lee_process *victim, enum lee_end_how how, con
 void lee_process_end(enum lee_end_how how, int status, const char *message, size_t length) {
     struct lee_process *process = lee_process;
     lee_lock(); /* whoever runs next gives it back */
-    note_end(&process->record->end, how, status, message, length);
+    note_end(process->record, how, status, message, length);
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     struct lee_task *running = process->tasks.running;
     if (here < running->lowest && here > running->low)
@@ -356,8 +411,11 @@ struct lee_process_end lee_process_wait(struct lee_pid *pid) {
         lee_task_park(record, stop_waiting);
     }
     lee_unlock();
+    struct lee_process_end end = {.how = record->how, .status = record->status};
+    if (record->message != NULL)
+        strcpy(end.message, record->message);
     __asm__ volatile("" ::"r"(pid)); /* it holds the record until here */
-    return record->end;
+    return end;
 }
 
 /* --- the beginning --------------------------------------------------------------------------------------------------- */
@@ -379,6 +437,9 @@ static void begin(void) {
     lee_process_end(LEE_RETURNED, status, NULL, 0);
 }
 
+/* What is read before it is written lies where a new stack is zero. */
+_Static_assert(16 + sizeof(struct beginning) + 64 + LEE_GLOBALS_SMALL <= LEE_STACK_ZEROS, "more of the stack is to be zero");
+
 /* The top of a stack: its highest 16 bytes are the stack's own when it is free, then the process, then the arguments. */
 static struct lee_process *make(int (*entry)(void *), const void *arguments, size_t bytes) {
     uintptr_t high, low = lee_stack_take(&high);
@@ -388,7 +449,6 @@ static struct lee_process *make(int (*entry)(void *), const void *arguments, siz
     size_t globals = lee_globals_on_stack();
     uintptr_t place = (uintptr_t)beginning - globals;
     struct lee_process *process = &beginning->process;
-    memset(beginning, 0, sizeof *beginning);
     process->high = high;
     process->lists.hidden_files = process->lists.hidden_opened = ~(uintptr_t)0;
     process->blocks.next = process->blocks.previous = &process->blocks;
@@ -400,8 +460,6 @@ static struct lee_process *make(int (*entry)(void *), const void *arguments, siz
         memcpy((void *)top, arguments, bytes);
     beginning->arguments = (void *)top;
     beginning->bytes = bytes;
-    if (globals > 0)
-        memset((void *)place, 0, globals);
     if (!lee_globals_make(process, globals > 0 ? place : 0)) {
         lee_stack_give(high, top);
         return NULL;
@@ -418,20 +476,16 @@ static uint64_t last_number = 1;
 static struct lee_pid *spawn(const struct lee_site *site, int (*entry)(void *), const void *arguments, size_t bytes,
                              const struct lee_owned *owned, bool question) {
     struct lee_custodian *custodian = lee_task_self()->entered;
-    lee_group_ask(custodian, LEE_GROUP_BYTES, LEE_STACK_CHARGE + bytes + lee_globals_bytes());
-    lee_group_ask(custodian, LEE_GROUP_PROCESSES, 1);
-    lee_group_ask(custodian, LEE_GROUP_TASKS, 1);
-    lee_address_ask(lee_process_self()->pids);
+    lee_group_ask_spawn(custodian, LEE_STACK_CHARGE + bytes + lee_globals_bytes());
     struct lee_pid *pid = lee_heap_try_alloc_typed(sizeof *pid, &pid_layout);
-    bool named = pid != NULL && bytes <= ARGUMENTS_MOST && lee_address_reserve(&lee_process_self()->pids);
-    struct lee_process_record *record = named ? new_record() : NULL;
+    struct lee_process_record *record = pid != NULL && bytes <= ARGUMENTS_MOST ? new_record() : NULL;
     struct lee_group *group = record == NULL ? NULL : lee_group_of(custodian);
     if (group != NULL && group->shut) { /* it is over before it begins */
         if (owned != NULL)
             lee_dispose_parts((void *)(uintptr_t)arguments, bytes, owned);
-        record->end.how = LEE_LIMIT;
+        record->how = LEE_LIMIT;
         record->count = 1;
-        link_pid(pid, record);
+        link_spawned(pid, record);
         return pid;
     }
     struct lee_process *process = group == NULL ? NULL : make(entry, arguments, bytes);
@@ -457,11 +511,11 @@ static struct lee_pid *spawn(const struct lee_site *site, int (*entry)(void *), 
     beginning->owned = owned;
     if (owned != NULL)
         lee_walk_parts(LEE_WALK_LEAVE, beginning->arguments, bytes, owned);
-    link_pid(pid, record);
+    link_spawned(pid, record);
     lee_process_link(process);
     lee_preempt_begin();
     /* The collector gives the record back with the object, so it counts for when that is due. */
-    lee_heap_self()->since_collection += sizeof *record;
+    lee_heap_self()->since_collection += RECORD_BYTES;
     return pid;
 }
 

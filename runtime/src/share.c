@@ -1,4 +1,9 @@
 /* share.c: see share.h. */
+#define LEE_PAIRING_STEP() ((void)lee_share_steps++)
+#include <stddef.h>
+
+extern size_t lee_share_steps;
+
 #include "share.h"
 
 #ifndef LEE_NO_GC
@@ -14,6 +19,7 @@ static struct lee_share root = {.weight = LEE_SHARE_WEIGHT};
 /* Of processes without a share; their queue is task.c's. */
 static struct lee_share own = {.parent = &root, .weight = LEE_SHARE_WEIGHT};
 uint64_t (*lee_share_clock)(void) = lee_system_time;
+size_t lee_share_steps;
 
 struct lee_share *lee_share_root(void) {
     return &root;

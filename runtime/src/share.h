@@ -58,6 +58,9 @@ void lee_share_skip(void) __attribute__((weak));
 /* Whether a process that was woken is to run before the slice of the running one ends. */
 bool lee_share_is_behind(const struct lee_process *woken) __attribute__((weak));
 
+/* Comparisons of shares since the program began, for tests. */
+extern size_t lee_share_steps;
+
 /* Nanoseconds; tests have clocks of their own. */
 extern uint64_t (*lee_share_clock)(void);
 

@@ -80,7 +80,6 @@ void lee_tasks_begin(struct lee_process *process) {
     struct lee_tasks *tasks = &process->tasks;
     tasks->first.process = process;
     tasks->first.number = tasks->last_number = 1;
-    tasks->first.state = LEE_TASK_RUNNING;
     tasks->running = &tasks->first;
     lee_custodian_begin(&process->accounts, &tasks->first);
 }
@@ -121,6 +120,7 @@ static inline bool has_outside(void) {
 }
 
 static inline void enqueue(struct lee_process *process) {
+    worker.calm = false;
     process->queue_next = NULL;
     process->queue_previous = worker.tail;
     if (worker.tail != NULL)
@@ -140,10 +140,12 @@ void lee_process_ready(struct lee_process *process) {
     process->queued = true;
     if (__builtin_expect(lee_shares_used, 0))
         wake_early(process);
-    if (process->share != NULL)
+    if (process->share != NULL) {
+        worker.calm = false;
         lee_share_ready(process);
-    else
+    } else {
         enqueue(process);
+    }
     atomic_signal_fence(memory_order_seq_cst); /* the handler may have stopped the timer just now */
     if (__builtin_expect(worker.rests, 0))
         lee_task_arm();
@@ -226,12 +228,12 @@ static void begin_seed(void) {
 
 static inline void push_own(struct lee_tasks *tasks, struct lee_task *task) {
     task->state = LEE_TASK_READY;
-    task->queue_next = NULL;
-    task->queue_previous = tasks->tail;
-    if (tasks->tail != NULL)
+    if (tasks->head != NULL) {
+        task->queue_previous = tasks->tail;
         tasks->tail->queue_next = task;
-    else
+    } else {
         tasks->head = task;
+    }
     tasks->tail = task;
     tasks->asked = false;
 }
@@ -244,14 +246,15 @@ static void push(struct lee_task *task) {
 
 static void take_out(struct lee_task *task) {
     struct lee_tasks *tasks = &task->process->tasks;
-    if (task->queue_previous != NULL)
+    bool first = task == tasks->head, last = task == tasks->tail;
+    if (first)
+        tasks->head = last ? NULL : task->queue_next;
+    else
         task->queue_previous->queue_next = task->queue_next;
+    if (last)
+        tasks->tail = first ? NULL : task->queue_previous;
     else
-        tasks->head = task->queue_next;
-    if (task->queue_next != NULL)
         task->queue_next->queue_previous = task->queue_previous;
-    else
-        tasks->tail = task->queue_previous;
     task->queue_next = task->queue_previous = NULL;
 }
 
@@ -335,8 +338,8 @@ static void leave_fiber(struct lee_task *from, struct lee_task *to, bool for_eve
 #define enter_fiber(task) ((void)(task))
 #endif
 
-/* What whoever runs next does for the one before. */
-__attribute__((noinline)) void lee_task_bury(void) {
+/* What whoever runs next does for the one before (`lee_switch_bury`). */
+void lee_task_bury(void) {
     int error = errno;
     enter_fiber(lee_process->tasks.running);
     worker.left = lee_many;
@@ -371,22 +374,18 @@ __attribute__((noinline)) void lee_task_bury(void) {
 
 /* What a switch changes beside stacks. `from`, which is gone on with at `sp`, waits, can run or has
  * ended; `to` is of the process that runs, or has just been entered. Where `to` goes on. */
-static inline __attribute__((always_inline)) void leave_task(struct lee_process *process, struct lee_task *from, uintptr_t sp) {
+static inline __attribute__((always_inline)) void leave_task(struct lee_task *from, uintptr_t sp) {
     uintptr_t here = from->foreign != NULL ? from->foreign->left : sp;
     if (here < from->lowest)
         from->lowest = here;
     from->sp = sp;
     from->error = *worker.error;
-    from->arenas = process->arenas.running;
 }
 
 static inline __attribute__((always_inline)) uintptr_t enter_task(struct lee_process *process, struct lee_task *to) {
 #ifndef LEE_ASAN
     lee_on_task_stack = to->low != 0 && to->foreign == NULL; /* only a first task's low is 0 */
 #endif
-    process->arenas.running = to->arenas;
-    to->arenas = NULL;
-    to->state = LEE_TASK_RUNNING;
     process->tasks.running = to;
     *worker.error = to->error;
     return to->sp;
@@ -396,17 +395,14 @@ static inline __attribute__((always_inline)) uintptr_t enter_task(struct lee_pro
 static inline __attribute__((always_inline)) uintptr_t change(uintptr_t sp, struct lee_task *to, bool for_ever) {
     struct lee_process *process = lee_process;
     struct lee_task *from = process->tasks.running;
-    if (from == to) { /* resumed before anybody else could run */
-        to->state = LEE_TASK_RUNNING;
+    if (from == to) /* resumed before anybody else could run */
         return sp;
-    }
-    leave_task(process, from, sp);
+    leave_task(from, sp);
     if (__builtin_expect(process->watched, 0) && !for_ever && (worker.deep = lee_group_note_stack(from)) != NULL)
         worker.left = true;
     if (to->process != process) {
         if (__builtin_expect(worker.rests, 0))
             lee_task_arm();
-        process->arenas.running = NULL;
         process = to->process;
         lee_process_enter(process);
         if (__builtin_expect(process->watch > 0, 0)) {
@@ -418,6 +414,10 @@ static inline __attribute__((always_inline)) uintptr_t change(uintptr_t sp, stru
     if (__builtin_expect(before->custodian != to->custodian && process->heap != NULL, 0))
         lee_custodian_switch(process->heap, before->custodian, to->custodian);
     uintptr_t at = enter_task(process, to);
+#ifndef LEE_ASAN /* it is told of each switch */
+    if (__builtin_expect(worker.left, 0))
+#endif
+        at = lee_switch_bury(at);
     leave_fiber(from, to, for_ever);
     return at;
 }
@@ -429,7 +429,6 @@ LEE_SWITCHES static uintptr_t runs(uintptr_t sp, void *to, uintptr_t for_ever) {
 
 static __attribute__((noinline)) void run(struct lee_task *to, bool for_ever) {
     lee_switch(runs, to, for_ever);
-    lee_task_back();
 }
 
 /* Takes it off the list of those that wait for the same. */
@@ -467,13 +466,8 @@ bool lee_task_wake_queued(struct lee_process *process) {
 
 /* There is one. */
 static inline struct lee_task *first_ready(struct lee_tasks *tasks) {
-    struct lee_task *task = tasks->head, *next = task->queue_next;
-    tasks->head = next;
-    if (next != NULL)
-        next->queue_previous = NULL;
-    else
-        tasks->tail = NULL;
-    task->queue_next = NULL;
+    struct lee_task *task = tasks->head;
+    tasks->head = task == tasks->tail ? NULL : task->queue_next;
     return task;
 }
 
@@ -490,7 +484,7 @@ enum { CHOICE = 8 };
 /* With LEE_SEED: one of the first few. There is one. */
 static __attribute__((noinline)) struct lee_task *any_ready(struct lee_tasks *tasks) {
     struct lee_task *task = tasks->head;
-    for (unsigned steps = random_below(CHOICE); steps > 0 && task->queue_next != NULL; steps--)
+    for (unsigned steps = random_below(CHOICE); steps > 0 && task != tasks->tail; steps--)
         task = task->queue_next;
     take_out(task);
     return task;
@@ -602,7 +596,7 @@ void lee_task_call_when_others(void) {
 
 bool lee_task_is_watched(void) {
     const struct lee_process *process = lee_process;
-    return process != NULL && process->watch > 0 && process->tasks.running->state == LEE_TASK_RUNNING;
+    return process != NULL && process->watch > 0 && process->tasks.running->state == LEE_TASK_READY;
 }
 
 void lee_task_look_soon(void) {
@@ -634,8 +628,6 @@ void lee_task_give_way(void) {
     }
     /* Tasks of one process are not preempted by each other: this one goes on first. */
     struct lee_tasks *tasks = &process->tasks;
-    self->state = LEE_TASK_READY;
-    self->queue_previous = NULL;
     self->queue_next = tasks->head;
     if (tasks->head != NULL)
         tasks->head->queue_previous = self;
@@ -771,13 +763,12 @@ void lee_task_end(bool shut) {
         end_first();
     lee_lock();
     finish(self, shut);
-    struct lee_process *process = self->process;
-    struct lee_arena *arenas = process->arenas.running;
-    process->arenas.running = NULL;
+    struct lee_arena *arenas = self->arenas;
+    self->arenas = NULL;
     lee_arenas_drop(arenas);
     worker.gone = self;
     worker.left = true;
-    run(next_of(&process->tasks.first), true); /* main does not run, so it waits too */
+    run(next_of(&self->process->tasks.first), true); /* main does not run, so it waits too */
     __builtin_unreachable();
 }
 
@@ -812,23 +803,15 @@ static __attribute__((noinline)) void yield_many(struct lee_task *self) {
     lee_unlock();
 }
 
-/* The running task goes to the end of its queue, from which the first one goes. */
-static inline struct lee_task *turn(struct lee_tasks *tasks) {
-    struct lee_task *self = tasks->running, *to = tasks->head, *next = to->queue_next, *last = tasks->tail;
-    if (next == NULL) {
-        last = NULL;
-        tasks->head = self;
-    } else {
-        next->queue_previous = NULL;
-        last->queue_next = self;
-        tasks->head = next;
-    }
-    tasks->tail = self;
-    self->queue_previous = last;
-    self->queue_next = to->queue_next = NULL;
-    self->state = LEE_TASK_READY;
-    tasks->asked = false;
-    return to;
+/* Whether what `calm` says is so once `to` runs, after a task of `process` which yielded. */
+static inline bool is_calm(const struct lee_process *process, const struct lee_task *to) {
+#ifdef LEE_ASAN /* it is told of each switch */
+    (void)process, (void)to;
+    return false;
+#else
+    return to->process == process && !worker.seeded && !lee_many && !has_outside() && !process->accounts.limited &&
+           !process->watched && !to->custodian->shut;
+#endif
 }
 
 /* Any yield but those of `lee_task_yields`. */
@@ -839,8 +822,8 @@ static LEE_SWITCHES __attribute__((noinline)) uintptr_t yields_slowly(uintptr_t 
     lee_custodian_note_stack(lee_heap_self(), self); /* may end the other tasks */
     struct lee_process *process = self->process;
     if (lee_many) {
-        yield_many(self); /* that has come back with all that follows a switch: not again */
-        return sp + LEE_YIELD_BACK_BYTES;
+        yield_many(self);
+        return sp;
     }
     if (--worker.turns <= 0 || (!has_outside() && process->tasks.head == NULL))
         look_in_turn();
@@ -850,26 +833,42 @@ static LEE_SWITCHES __attribute__((noinline)) uintptr_t yields_slowly(uintptr_t 
     push_own(&process->tasks, self);
     if (others)
         lee_process_ready(process);
-    return change(sp, others ? next_outside(true) : next_ready(&process->tasks), false);
+    struct lee_task *to = others ? next_outside(true) : next_ready(&process->tasks);
+    worker.calm = is_calm(process, to);
+    return change(sp, to, false);
 }
 
-/* Mostly another task of the process can run, no other process can, and nobody has limits. Seeded,
- * or with several workers, there are no turns. */
+/* Mostly another task of the process can run, and all is calm: then this is all that is to be done.
+ * Who has switched before has left nothing to look after. */
 LEE_SWITCHES uintptr_t lee_task_yields(uintptr_t sp) {
-    struct lee_process *process = lee_process;
-    struct lee_task *to = process != NULL ? process->tasks.head : NULL;
-    if (__builtin_expect(to == NULL || worker.turns <= 1 || has_outside(), 0))
+    if (__builtin_expect(!worker.calm, 0))
         return yields_slowly(sp);
-    struct lee_task *self = process->tasks.running;
-    const struct lee_custodian *custodian = self->custodian;
-    if (__builtin_expect(custodian != to->custodian || custodian->shut || process->accounts.limited || process->watched, 0))
+    struct lee_tasks *tasks = &lee_process->tasks;
+    struct lee_task *self = tasks->running, *to = tasks->head, *last = tasks->tail;
+    if (__builtin_expect(to == NULL || to->custodian != self->custodian, 0))
         return yields_slowly(sp);
-    worker.turns--;
-    turn(&process->tasks);
-    leave_task(process, self, sp);
-    uintptr_t at = enter_task(process, to);
+    bool foreign = ((uintptr_t)self->foreign | (uintptr_t)to->foreign) != 0;
+    if (__builtin_expect(foreign || --worker.turns <= 0, 0))
+        return yields_slowly(sp);
+    /* The running one goes to the end of the queue, from which the first one goes. */
+    if (to == last) {
+        tasks->head = self;
+    } else {
+        tasks->head = to->queue_next;
+        last->queue_next = self;
+        self->queue_previous = last;
+    }
+    tasks->tail = self;
+    tasks->running = to;
+    int *error = worker.error;
+    if (sp < self->lowest)
+        self->lowest = sp;
+    self->sp = sp;
+    self->error = *error;
+    *error = to->error;
+    lee_on_task_stack = to->low != 0; /* only a first task's low is 0 */
     leave_fiber(self, to, false);
-    return at;
+    return to->sp;
 }
 
 void lee_task_yield(void) {
@@ -889,7 +888,7 @@ void lee_task_wait(const struct lee_finalizer_queue *queue) {
         /* That may have woken others, or have filled the queue. */
         if (lee_finalizer_filled(queue))
             return;
-        tasks->asked = true;
+        tasks->asked = tasks->head == NULL;
         if (tasks->head == NULL && !lee_processes_used && !lee_reactor_has_waits()) {
             struct lee_text text = {.length = 0};
             lee_text_string(&text, "deadlock: every task waits; ");
@@ -969,7 +968,6 @@ void lee_task_resume(struct lee_task *task) {
 void lee_task_arrive(void) {
     struct lee_task *self = lee_task_self();
     self->process->begun = true;
-    lee_task_back();
     lee_unlock();
     errno = 0;
 }
@@ -993,9 +991,7 @@ void lee_tasks_drop(struct lee_process *process, bool standing) {
                 forget_fiber(task);
 #ifdef LEE_ASAN
             /* Else the pages of arenas go with the heap. */
-            bool runs = standing && is_running(task);
-            lee_arenas_drop(runs ? process->arenas.running : task->arenas);
-            process->arenas.running = runs ? NULL : process->arenas.running;
+            lee_arenas_drop(task->arenas);
             task->arenas = NULL;
 #endif
             if (task != &process->tasks.first && !(standing && is_running(task)) && task->high != 0)
@@ -1024,15 +1020,14 @@ void lee_task_scan(struct lee_heap *heap, struct lee_task *task, struct lee_mark
         lee_roots_scan_stack(heap, marker);
         if (task->foreign != NULL)
             lee_mark_words(marker, (const void *)task->foreign->left, (const void *)task->high);
-        lee_arenas_scan(task->process->arenas.running, marker);
     } else {
         uintptr_t high = task->high;
         if (high != 0)
             lee_mark_words(marker, (const void *)own_sp(task), (const void *)high);
         if (task->foreign != NULL)
             lee_mark_words(marker, (const void *)task->sp, (const void *)task->foreign->high);
-        lee_arenas_scan(task->arenas, marker);
     }
+    lee_arenas_scan(task->arenas, marker);
     lee_mark_word(marker, (uintptr_t)task);
     lee_account_refer(marker, (uintptr_t)task->entered);
     lee_mark_word(marker, (uintptr_t)task->waits_for);
@@ -1042,7 +1037,7 @@ void lee_task_scan(struct lee_heap *heap, struct lee_task *task, struct lee_mark
 size_t lee_task_bytes(const struct lee_task *task) {
     bool runs = is_running(task);
     uintptr_t from = runs || page_of(own_sp(task)) > task->touched ? task->touched : page_of(own_sp(task));
-    return (task->low == 0 ? 0 : task->high - from) + lee_arenas_bytes(runs ? task->process->arenas.running : task->arenas);
+    return (task->low == 0 ? 0 : task->high - from) + lee_arenas_bytes(task->arenas);
 }
 
 void lee_task_trim(struct lee_task *task) {

@@ -14,7 +14,8 @@ struct lee_heap;
 struct lee_marker;
 struct lee_process;
 
-enum lee_task_state { LEE_TASK_READY, LEE_TASK_RUNNING, LEE_TASK_WAITING, LEE_TASK_ENDED };
+/* LEE_TASK_READY: it runs, or is in the queue of those that can. */
+enum lee_task_state { LEE_TASK_READY, LEE_TASK_WAITING, LEE_TASK_ENDED };
 
 /* An object of the heap of its process; a root while it has not ended. The first task of a process is part of the process and ends with it. */
 struct lee_task {
@@ -23,8 +24,10 @@ struct lee_task {
     uintptr_t low, high; /* its stack; 0 once it is gone. Of the first task of a thread's own process: low is 0 */
     uintptr_t lowest;    /* the least stack pointer with which it waited */
     struct lee_foreign_stack *foreign; /* on which it is in a foreign call; null: in none */
-    struct lee_arena *arenas; /* declared in its blocks; while it does not run */
-    struct lee_task *queue_next, *queue_previous; /* of those that can run; while it waits: the one before `next_joiner` */
+    struct lee_arena *arenas; /* declared in its blocks, newest first */
+    /* Of those that can run: that of the last one, and `queue_previous` of the first, say nothing. While
+     * it waits, `queue_previous` is the one before `next_joiner`. */
+    struct lee_task *queue_next, *queue_previous;
     struct lee_process *process;
     struct lee_custodian *custodian, *entered;
     int error;       /* errno; while it does not run */
@@ -57,7 +60,7 @@ struct lee_tasks {
     struct lee_task *head, *tail; /* those that can run, without the one that runs */
     struct lee_task *queued, *queued_last; /* those that wait for a finalizer queue */
     uint64_t last_number;
-    bool asked; /* one that waits for a finalizer queue has collected in vain since others ran */
+    bool asked; /* one that waits for a finalizer queue has collected in vain, and no other could run since */
     struct lee_task first; /* runs `main`, or the function that the process was made with */
 };
 
@@ -131,8 +134,9 @@ size_t lee_task_bytes(const struct lee_task *task);
 void lee_task_trim(struct lee_task *task);
 
 /* task_stack.c: stacks of LEE_STACK_BYTES with a guard below. */
-enum { LEE_STACK_BYTES = 256 << 10, LEE_STACK_CHARGE = 16 << 10 };
-/* The lowest address that can be used; the stack ends LEE_STACK_BYTES above its slot's start. 0 if there is no memory. */
+enum { LEE_STACK_BYTES = 256 << 10, LEE_STACK_CHARGE = 16 << 10, LEE_STACK_ZEROS = 4096 };
+/* The lowest address that can be used; the stack ends LEE_STACK_BYTES above its slot's start. Its
+ * highest LEE_STACK_ZEROS bytes are zero. 0 if there is no memory. */
 uintptr_t lee_stack_take(uintptr_t *high);
 /* `lowest`: where the task that had it stood at its lowest when others ran. The next one finds zeros down to there. */
 void lee_stack_give(uintptr_t high, uintptr_t lowest);

@@ -11,16 +11,6 @@
 
 #ifndef LEE_NO_GC /* else there are no tasks */
 
-/* What comes after every switch, in the task that goes on. */
-void lee_task_bury(void);
-
-static inline __attribute__((always_inline)) void lee_task_back(void) {
-#ifndef LEE_ASAN /* it is told of each switch */
-    if (__builtin_expect(lee_worker.left, 0))
-#endif
-        lee_task_bury();
-}
-
 /* Chooses who runs next (for `lee_switch`): the running task waits. */
 uintptr_t lee_task_parks(uintptr_t sp, void *outside, uintptr_t leave);
 
@@ -30,7 +20,6 @@ uintptr_t lee_task_parks(uintptr_t sp, void *outside, uintptr_t leave);
 static inline __attribute__((always_inline)) void lee_task_park(void *outside, void (*leave)(struct lee_task *task)) {
     struct lee_task *self = lee_process->tasks.running;
     lee_switch(lee_task_parks, outside, (uintptr_t)leave);
-    lee_task_back();
     self->outside = NULL;
     self->leave = NULL;
 }

@@ -20,7 +20,6 @@
 #include "valgrind.h"
 
 enum {
-    CLEARED_BYTES = 4096, /* of a used slot, at least: what frames leave unwritten must not look like pointers */
     BELOW_BYTES = 512, /* that calls below the lowest place at which a task waited may have written */
     GUARD_BYTES = 16 << 10, /* frames are probed page by page (-fstack-clash-protection) */
     RANGES_MOST = 256,
@@ -44,6 +43,7 @@ static uintptr_t fresh, fresh_end; /* slots of the last range that were never us
  * be cleared. */
 static uintptr_t warm, cold;
 static size_t warm_count;
+static bool watched; /* valgrind runs the program, and is told which bytes are used anew */
 
 static uintptr_t *link_of(uintptr_t high) {
     return (uintptr_t *)high - 1;
@@ -53,6 +53,7 @@ static bool add_range(void) {
     int count = atomic_load_explicit(&range_count, memory_order_relaxed);
     if (count == RANGES_MOST)
         return false;
+    watched = lee_runs_on_valgrind();
     size_t slots = count >= 8 ? SLOTS_MOST : (size_t)SLOTS_FIRST << count;
     for (; slots > 0; slots /= 2) {
         unsigned char *start = lee_system_reserve(NULL, slots * LEE_STACK_BYTES);
@@ -81,7 +82,8 @@ static bool make_guard(uintptr_t start) {
 static uintptr_t take(void) {
     uintptr_t *list = warm != 0 ? &warm : &cold, high = *list;
     if (high != 0) {
-        lee_valgrind_defined((void *)(high - LEE_STACK_BYTES + GUARD_BYTES), LEE_STACK_BYTES - GUARD_BYTES);
+        if (__builtin_expect(watched, 0))
+            lee_valgrind_defined((void *)(high - LEE_STACK_BYTES + GUARD_BYTES), LEE_STACK_BYTES - GUARD_BYTES);
         size_t cleared = link_of(high)[-1];
         *list = *link_of(high);
         warm_count -= list == &warm;
@@ -125,11 +127,12 @@ uintptr_t lee_stack_take(uintptr_t *high) {
 
 void lee_stack_give(uintptr_t high, uintptr_t lowest) {
     uintptr_t low = high - LEE_STACK_BYTES + GUARD_BYTES;
-    lee_valgrind_defined((void *)low, high - low);
     lee_listed_end((void *)low, (void *)high);
     LEE_UNPOISON(low, high - low);
     while (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire))
         ;
+    if (__builtin_expect(watched, 0))
+        lee_valgrind_defined((void *)low, high - low);
     uintptr_t *list = warm_count < WARM_MOST ? &warm : &cold;
     warm_count += list == &warm;
     size_t cleared = high - lowest + BELOW_BYTES;
@@ -137,8 +140,9 @@ void lee_stack_give(uintptr_t high, uintptr_t lowest) {
         cleared = high - low;
     /* All but the highest page, which has the link. */
     if (list == &cold)
-        lee_system_discard((void *)low, high - low - 4096);
-    link_of(high)[-1] = list == &cold || cleared < CLEARED_BYTES ? CLEARED_BYTES : cleared;
+        lee_system_discard((void *)low, high - low - LEE_STACK_ZEROS);
+    /* What frames leave unwritten must not look like pointers. */
+    link_of(high)[-1] = list == &cold || cleared < LEE_STACK_ZEROS ? LEE_STACK_ZEROS : cleared;
     *link_of(high) = *list;
     *list = high;
     atomic_flag_clear_explicit(&lock, memory_order_release);

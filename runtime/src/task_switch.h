@@ -16,16 +16,16 @@
 /* A stack pointer with which a switch goes to `entry`, which never returns. `top` is aligned to 16 bytes. */
 uintptr_t lee_switch_prepare(uintptr_t top, void (*entry)(void));
 
-/* What `lee_yield_jump` puts on the stack: the place where a task that yielded arrives. Behind it, the
- * caller goes on at once. */
-#if defined(__x86_64__)
-enum { LEE_YIELD_BACK_BYTES = 8 };
-#else
-enum { LEE_YIELD_BACK_BYTES = 16 };
-#endif
+/* A stack pointer with which a switch to what goes on at `sp` calls `lee_task_bury` there first.
+ * Nobody stands on that stack. So only who leaves has to know whether there is something to do:
+ * who arrives does not ask. */
+uintptr_t lee_switch_bury(uintptr_t sp);
+void lee_task_bury(void);
 
 /* Goes on at the stack pointer that `choose` gives; it is given the one at which the caller can be
- * gone on with in the same way, and what stands after it. It runs on the stack that is left. */
+ * gone on with in the same way, and what stands after it. It runs on the stack that is left. There
+ * lie, at a stack pointer with which something goes on: on x86-64 the place, then the frame pointer;
+ * on aarch64 the frame pointer, then the place. */
 #if defined(__x86_64__)
 
 static inline __attribute__((always_inline)) void lee_switch(uintptr_t (*choose)(uintptr_t sp, void *a, uintptr_t b), void *a, uintptr_t b) {

@@ -108,7 +108,7 @@ static void put_limit(struct lee_text *line, size_t most) {
 static bool is_running(const struct lee_process *process) {
     if (process != lee_process)
         return process->worker != NULL;
-    return process->tasks.head != NULL || process->tasks.running->state == LEE_TASK_RUNNING;
+    return process->tasks.head != NULL || process->tasks.running->state == LEE_TASK_READY;
 }
 
 static const char *state_of(const struct lee_process *process, bool receives) {

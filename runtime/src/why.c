@@ -320,7 +320,7 @@ static void see_task(struct lee_process *process, struct lee_task *task, size_t 
         see_stack(here, high, left);
     if (task->low != 0)
         why.found.parts.stacks += task->high - (task->touched < task->high ? task->touched : task->high);
-    see_arenas(runs ? process->arenas.running : task->arenas, LEE_WHY_ARENA, &why.found.parts.arenas);
+    see_arenas(task->arenas, LEE_WHY_ARENA, &why.found.parts.arenas);
 }
 
 static void see_tasks(struct lee_process *process) {

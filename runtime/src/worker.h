@@ -22,7 +22,7 @@ struct lee_task;
 
 struct lee_worker {
     /* task.c's. */
-    bool left;                /* one of these is set, or there are several workers: */
+    bool left; /* one of these is set, or there are several workers: looked after by who goes on */
     struct lee_task *gone;    /* ended, and its stack is still there */
     struct lee_process *over; /* the same of a process */
     struct lee_process *deep; /* its stack grew beyond a limit */
@@ -30,6 +30,10 @@ struct lee_worker {
     struct lee_process *head, *tail; /* that can run, without the one that runs */
     struct lee_process *spawned;     /* all but the thread's own; of a pool, its first worker has them */
     int turns;                       /* until the reactor is looked at although others can run */
+    /* `yield` need not look whether another process can run, there are several workers, the process
+     * has limits, or its running task's custodian was shut down: none of that is so. Set by who has
+     * looked, unset by what makes it so. */
+    bool calm;
     bool unarmed;                    /* the timer of slices was stopped, because no other process could run */
     bool rests;                      /* the same, or there are several workers */
     bool seeded;                     /* LEE_SEED is set */

@@ -121,7 +121,9 @@ static void test_times(void) {
     CHECK(lee_channel_select_for(NULL, &ends[LEE_IMPORTER], 1, &cases, INT64_MAX) == 0);
     lee_channel_take(ends[LEE_IMPORTER], PONG, &n, sizeof n);
     CHECK(n == 7);
-    lee_task_yield();
+    do
+        lee_task_yield();
+    while (lee_many && !lee_reactor_has_waits()); /* it runs on another worker, perhaps */
     CHECK(lee_reactor_has_waits());
     lee_process_kill(pid);
     CHECK(!lee_reactor_has_waits());

@@ -767,6 +767,63 @@ static void test_victim(void) {
 }
 
 
+/* --- deep chains ---------------------------------------------------------------------------------------- */
+
+enum { CHAIN = 2000, CHURN = 8 * MB, BLOCK = 64 * KB };
+
+static size_t chain_steps;
+
+/* Takes and gives back pages. */
+static int churns(void *arguments) {
+    (void)arguments;
+    size_t before = lee_group_steps;
+    void *held[CHURN / BLOCK];
+    for (int round = 0; round < 4; round++) {
+        for (size_t i = 0; i < CHURN / BLOCK; i++)
+            held[i] = lee_heap_alloc_plain(NULL, BLOCK);
+        for (size_t i = 0; i < CHURN / BLOCK; i++)
+            lee_heap_free(held[i]);
+        lee_blocks_release(lee_process_self()->heap, 0);
+    }
+    chain_steps = lee_group_steps - before;
+    return 0;
+}
+
+static size_t peak_use;
+
+static int keeps_to_the_end(void *arguments) {
+    struct node *first = NULL;
+    (void)arguments;
+    for (peak_use = 0;;) {
+        struct node *node = lee_heap_alloc_typed(NULL, sizeof *node, &node_layout);
+        node->next = first;
+        first = node;
+        size_t use = lee_process_self()->uses[LEE_GROUP_BYTES];
+        peak_use = use > peak_use ? use : peak_use;
+    }
+    return 0;
+}
+
+/* A process below so many custodians, each with a limit: charges cost as much for a byte as below few,
+ * limits are exact, and nothing is left. */
+static void test_chain(void) {
+    struct lee_custodian *top = limited(4 * CHURN), *at = top;
+    for (int i = 0; i < CHAIN; i++) {
+        at = lee_custodian_new(at);
+        lee_custodian_limit(at, 3 * CHURN, NULL);
+    }
+    CHECK(lee_process_wait(spawn_in(at, churns, NULL, 0)).how == LEE_RETURNED && is_empty(top) && is_empty(at));
+    if (shows)
+        printf("below %d custodians: %zu steps to charge %d bytes and give them back\n", CHAIN, chain_steps, 4 * CHURN);
+    CHECK(chain_steps > 4 * CHAIN && chain_steps < 4 * CHURN / 24);
+    struct lee_pid *keeper = spawn_in(at, keeps_to_the_end, NULL, 0);
+    CHECK(lee_process_wait(keeper).how == LEE_LIMIT && is_empty(top) && lee_custodian_is_shut(at));
+    if (shows)
+        printf("a limit of %d: %zu at most\n", 3 * CHURN, peak_use);
+    CHECK(peak_use > 3 * CHURN - 256 * KB && peak_use <= 3 * CHURN);
+    lee_custodian_shutdown(top);
+}
+
 /* --- time ------------------------------------------------------------------------------------------------ */
 
 /* One unit of it passes in each slice, so what is measured are slices. */
@@ -833,6 +890,48 @@ static void test_shares(void) {
     lee_custodian_shutdown(heavy);
     lee_custodian_shutdown(neighbour);
     CHECK(is_empty(bomb) && is_empty(heavy) && is_empty(neighbour) && lee_shares_ready == 0);
+    lee_share_clock = clock;
+    lee_share_skip();
+}
+
+/* Many custodians side by side, each with a process that spins: they take turns, and to choose the
+ * next one takes logarithmic time. */
+enum { SIBLINGS = 10000, ROUNDS = 4 };
+static uint8_t turns[SIBLINGS];
+
+static int takes_turns(void *arguments) {
+    uint8_t *mine = &turns[*(int *)arguments];
+    while (++*mine <= ROUNDS) {
+        now += 4000000;
+        lee_task_give_way();
+    }
+    return wait_for_ever(NULL);
+}
+
+static void test_siblings(void) {
+    struct lee_custodian *top = lee_custodian_new(NULL);
+    uint64_t (*clock)(void) = lee_share_clock;
+    lee_share_clock = test_clock;
+    lee_share_skip();
+    for (int i = 0; i < SIBLINGS; i++)
+        spawn_in(lee_custodian_new(top), takes_turns, &i, sizeof i);
+    size_t before = lee_share_steps, most = 0;
+    for (bool all = false; !all;) {
+        lee_task_yield();
+        size_t least = SIZE_MAX;
+        for (int i = 0; i < SIBLINGS; i++) {
+            least = turns[i] < least ? turns[i] : least;
+            most = turns[i] > most ? turns[i] : most;
+        }
+        CHECK(least > ROUNDS || most <= least + 2);
+        all = least > ROUNDS;
+    }
+    size_t each = (lee_share_steps - before) / (SIBLINGS * (ROUNDS + 1));
+    if (shows)
+        printf("%d custodians side by side: %zu comparisons for a slice\n", SIBLINGS, each);
+    CHECK(each <= 8 * 14); /* 2 to the 14th is more than 10,000 */
+    lee_custodian_shutdown(top);
+    CHECK(is_empty(top) && lee_shares_ready == 0);
     lee_share_clock = clock;
     lee_share_skip();
 }
@@ -912,5 +1011,9 @@ int main(int count, char **arguments) {
     test_limit("objects", many, 64 * MB, keeps, 0);
     test_limit("deep stacks", many, 32 * MB, stays_deep, DEEP);
     test_limit("blocks of 5 KB", many, 64 * MB, keeps_bytes, 5 * KB);
+    /* Last: what they give back is not measured above. */
+    test_chain();
+    if (!lee_many)
+        test_siblings();
     return check_failures != 0;
 }

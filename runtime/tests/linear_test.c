@@ -3,6 +3,8 @@
  * time: twice the size takes at most 2.2 times the steps. */
 #include <lee/lee.h>
 
+#include <stdlib.h>
+
 #include "../src/collect.h"
 #include "../src/custodian.h"
 #include "../src/process.h"
@@ -175,6 +177,51 @@ static void test_checks(void) {
     }
 }
 
+/* --- deep chains ------------------------------------------------------------------------------------ */
+
+enum { CHAIN_BYTES = 2 << 20 };
+
+/* Most of it is garbage, and collected. */
+static void churn(void *arguments) {
+    (void)arguments;
+    lee_custodian_use(NULL); /* the chain itself is charged */
+    size_t before = accounts()->steps;
+    for (size_t i = 0; i < CHAIN_BYTES / sizeof(struct node); i++)
+        new_node(NULL);
+    *(size_t *)kept = accounts()->steps - before;
+}
+
+/* What limits of `bytes` cost a task below so many custodians, in steps of checks. */
+static size_t cost_below_chain(size_t depth, int64_t bytes) {
+    struct lee_custodian *before = lee_custodian_current(), *top = lee_custodian_new(NULL), *at = top;
+    size_t cost = 0;
+    for (size_t i = 0; i < depth; i++) {
+        if (i % 2 == 0)
+            lee_custodian_limit(at, bytes + (int64_t)(depth * 2 * sizeof *at), at);
+        at = lee_custodian_new(at);
+    }
+    kept = &cost;
+    lee_custodian_enter(at);
+    struct lee_task *task = lee_task_start(NULL, churn, NULL, 0);
+    lee_custodian_enter(before);
+    CHECK(lee_task_join(task) && !top->shut);
+    lee_custodian_shutdown(top);
+    return cost;
+}
+
+/* Far from all limits, and near to them, a byte costs as much below 32 times as many; a few looks at
+ * all of them aside, as many as halve what is left until that is one. */
+static void test_deep(void) {
+    enum { DEPTH = 512, LOOKS = 64 };
+    for (int near = 0; near < 2; near++) {
+        int64_t bytes = near != 0 ? 3 << 20 : 256 << 20;
+        size_t less = cost_below_chain(DEPTH, bytes), more = cost_below_chain(32 * DEPTH, bytes);
+        CHECK(less >= DEPTH && more <= CHAIN_BYTES / 4 + LOOKS * 32 * DEPTH);
+        if (getenv("LINEAR_TEST_SHOW") != NULL)
+            printf("%zu steps below %d, %zu below %d\n", less, DEPTH, more, 32 * DEPTH);
+    }
+}
+
 /* One is over its limit beside so many nested ones, all of whose requirements are broken with it. */
 static size_t judgement(size_t size) {
     struct lee_custodian *at = lee_custodian_new(NULL);
@@ -199,6 +246,7 @@ int main(void) {
     check_linear("a chain of finalizer queues of nested custodians", nested_chain_is_handed_out);
     check_linear("tasks that wait for finalizer queues", waiting_tasks_and_dead_objects);
     test_checks();
+    test_deep();
     check_linear("a judgement of nested requirements", judgement);
     return check_end();
 }
