@@ -78,6 +78,7 @@ fn gnu_expressions() {
     expression("__builtin_va_arg(ap, T *)", "(va_arg ap <pointer to T>)");
     expression("__builtin_offsetof(struct s, a.b[2].c)", "(offsetof <struct s> .a.b[2].c)");
     expression("__builtin_types_compatible_p(T, int)", "(types_compatible <T> <int>)");
+    expression("__builtin_convertvector(a + b, T)", "(convertvector (+ a b) <T>)");
     expression("__builtin_choose_expr(1, a, b)", "(choose 1 a b)");
     expression("__extension__ __real__ a + __imag__ b", "(+ (__extension__ (__real__ a)) (__imag__ b))");
     expression("_Generic(a, T: 1, default: 2, char *: 3)", "(_Generic a <T>: 1 default: 2 <pointer to char>: 3)");
