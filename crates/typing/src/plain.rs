@@ -70,7 +70,6 @@ impl Checker<'_> {
             return Some(ty);
         }
         // An alignment that the name of another type gave is replaced.
-        let mut ty = ty;
         let align = match align {
             Some(_) => {
                 ty.ty = self.program.types.aligned(ty.ty);
