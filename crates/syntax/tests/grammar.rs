@@ -606,7 +606,7 @@ declare extern b: function(_: int) returning _Float64x",
         "declare a: _Complex _Float128
 declare b: unsupported __bf16",
     );
-    expression("__builtin_convertvector((T)a, T) + 1", "(+ (unsupported __builtin_convertvector) 1)");
+    expression("__builtin_bit_cast(T, (T)a) + 1", "(+ (unsupported __builtin_bit_cast) 1)");
 }
 
 #[test]
