@@ -319,7 +319,7 @@ impl<'t> Lower<'t, '_> {
         }
         let fat = self.pointer_of(old_ty).is_some_and(|p| p.bounds.is_fat());
         if fat && !self.owns_target(thin) {
-            // The allocation had no less than none.
+            // The block is there, so the count is not negative.
             let ulong = self.common().ulong;
             let count = self.numeric(count, ulong);
             self.emit(StmtKind::CopyElements { to: new, from: old, count });
