@@ -62,7 +62,7 @@ pub fn helpers(unit: &mut Unit) -> String {
         let ret = unit.c.cast(helper.ret);
         let word = if *unit.types.kind(helper.ret) == TyKind::Void { "" } else { "return " };
         let head = unit.c.word(Qty::plain(helper.ret), 0, &format!("{}({params})", helper.name), Consts::Drop);
-        let body = &helper.body;
+        let body = helper.body.replace("RET", &ret);
         let _ =
             writeln!(out, "static inline __attribute__((always_inline, unused)) {head} {{ {word}({ret})({body}); }}");
     }

@@ -37,6 +37,8 @@ pub struct Emitter<'u, 'a> {
     pub constants: Vec<Option<&'a Const>>,
     /// Temporaries that stand at the first element of what they point to.
     pub at_start: Vec<bool>,
+    /// Temporaries that hold a new block, which is there, and the number of its elements.
+    pub blocks_made: Vec<Option<&'a Operand>>,
     /// The text.
     pub lines: Lines,
     /// Where the current statement stands.
@@ -72,6 +74,7 @@ impl<'u, 'a> Emitter<'u, 'a> {
             uses: Uses::default(),
             constants: crate::pending::constants(body),
             at_start: vec![],
+            blocks_made: crate::pending::blocks_made(body),
             lines: Lines::default(),
             at: None,
             span: Span::NONE,
@@ -409,6 +412,9 @@ impl<'u, 'a> Emitter<'u, 'a> {
 
     fn copy_elements(&mut self, to: &Operand, from: &Operand, count: &Operand) {
         let target = self.target_of(to);
+        if self.unit.types.as_pointer(self.operand_ty(from)).is_some_and(|p| p.bounds.is_fat()) {
+            return self.copy_left(target, to, from, count);
+        }
         let known = match count {
             Operand::Const(Const::Int(n, _)) => Some(*n),
             _ => None,
@@ -424,6 +430,17 @@ impl<'u, 'a> Emitter<'u, 'a> {
             Some(_) => self.push(&text),
             None => self.push(&format!("if ({} != 0) {text}", count.at(Level::Unary))),
         }
+    }
+
+    /// At most `count` elements, as many as are left of `from`.
+    fn copy_left(&mut self, target: Ty, to: &Operand, from: &Operand, count: &Operand) {
+        let (to, words, count) = (self.value(to), self.operand(from, false), self.value(count));
+        let size = Ex::atom(self.unit.c.sizeof_text(target));
+        let helper = self.unit.helper(&crate::prelude::COPY_LEFT);
+        self.settle(Effect { memory: true, local: None });
+        let args: Vec<&Ex> = [&to].into_iter().chain(&words).chain([&count, &size]).collect();
+        let call = Ex::call(helper, &args);
+        self.push(&format!("{};", call.text));
     }
 
     fn target_of(&self, pointer: &Operand) -> Ty {

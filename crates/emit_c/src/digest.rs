@@ -331,6 +331,7 @@ mod tests {
             packed: false,
             align: None,
             vector: false,
+            underaligned: false,
             foreign: false,
             exists: vec![],
             span: Span::NONE,

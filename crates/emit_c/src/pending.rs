@@ -166,6 +166,44 @@ pub fn constants(body: &Body) -> Vec<Option<&Const>> {
     found
 }
 
+/// The temporaries whose only assignment is of a new block: without one the program would have
+/// ended, and so it would with fewer than no elements. What is there is the number of elements, if
+/// it is still that.
+pub fn blocks_made(body: &Body) -> Vec<Option<&Operand>> {
+    let mut found: Vec<Option<&Operand>> = vec![None; body.locals.len()];
+    let mut definitions = vec![0u32; body.locals.len()];
+    for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
+        if let Some((place, Some(count))) = stmt.kind.as_assign().map(|(p, v)| (p, v.as_sure_block())) {
+            if let Some(slot) = place.as_local().and_then(|l| found.get_mut(l.0 as usize)) {
+                *slot = Some(count);
+            }
+        }
+        count_definitions(&stmt.kind, &mut definitions);
+    }
+    let once = |local: Local| {
+        let temp = |l: &LocalDecl| l.kind == LocalKind::Temp && !l.address_taken && !l.ty.quals.is_volatile;
+        body.locals.get(local.0 as usize).is_some_and(temp) && definitions.get(local.0 as usize) == Some(&1)
+    };
+    let steady = |count: &Operand| match count {
+        Operand::Const(_) => true,
+        Operand::Copy(place) | Operand::Move(place) => place.as_local().is_some_and(once),
+    };
+    let sure = |(n, count): (usize, &Option<&'_ Operand>)| once(Local(n as u32)) && count.is_some_and(steady);
+    let keep: Vec<bool> = found.iter().enumerate().map(sure).collect();
+    let mut made: Vec<_> = found.into_iter().zip(keep).map(|(count, keep)| count.filter(|_| keep)).collect();
+    // So do copies of them.
+    for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
+        let Some((dest, value)) = stmt.kind.as_assign() else { continue };
+        let from = value.as_use().and_then(Operand::place).and_then(Place::as_local);
+        let (Some(to), Some(from)) = (dest.as_local().filter(|&to| once(to)), from) else { continue };
+        let count = made.get(from.0 as usize).copied().flatten();
+        if let Some(slot) = made.get_mut(to.0 as usize).filter(|slot| slot.is_none()) {
+            *slot = count;
+        }
+    }
+    made
+}
+
 /// The temporaries that are copies of fat pointers that own their targets: they stand at their
 /// first elements too (I2).
 pub fn at_start(program: &Program, body: &Body) -> Vec<bool> {

@@ -32,6 +32,18 @@ pub const LEFT: Helper = Helper {
 ",
 };
 
+/// Copies elements to a new block that has room for `count` of them, but only as many as are left
+/// from a pointer to its end.
+pub const COPY_LEFT: Helper = Helper {
+    name: "lee__copy_left",
+    text: "LEE_INLINE void lee__copy_left(void *to, const void *p, const void *lo, const void *hi, size_t count, size_t size) {
+    size_t have = (uintptr_t)hi - (uintptr_t)lo, at = (uintptr_t)p - (uintptr_t)lo, bytes = count * size;
+    size_t left = at <= have ? have - at : 0;
+    if (p != NULL) __builtin_memcpy(to, p, left < bytes ? left : bytes);
+}
+",
+};
+
 /// Pointer arithmetic on elements whose size is not a power of two: where the offset from the first
 /// element would wrap, and so no longer be a multiple of the size, the result is one element before
 /// the first.

@@ -401,9 +401,12 @@ impl Emitter<'_, '_> {
             true => address,
             false => self.once(vec![address], Qty::plain(ty)).pop().unwrap_or_else(|| Ex::atom("NULL")),
         };
+        // The number of elements of a new block is not negative, and the block is there.
+        let made = ptr.place().and_then(Place::as_local).and_then(|l| *self.blocks_made.get(l.0 as usize)?);
+        let made = made == Some(count);
         let count = self.value_twice(count);
         let address = if address.pointer.is_none() { address.cast(&cast) } else { address.coerce(&cast) };
-        let some = match constant && !count.text.starts_with('-') {
+        let some = match made || (constant && !count.text.starts_with('-')) {
             true => count.clone(),
             false => Ex {
                 level: Level::Any,
@@ -413,7 +416,7 @@ impl Emitter<'_, '_> {
         let opaque = matches!(self.unit.types.kind(target), TyKind::Void);
         let end =
             if opaque { address.cast("char *").binary("+", &some).cast(&cast) } else { address.binary("+", &some) };
-        let text = match address.solid {
+        let text = match address.solid || made {
             true => end.at(Level::Binary),
             false => format!("{} != NULL ? {} : NULL", address.at(Level::Unary), end.text),
         };

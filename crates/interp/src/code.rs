@@ -242,6 +242,8 @@ pub enum Stmt {
         count: Op,
         elem: Ty,
         size: u64,
+        /// At most as many as are left of `from`.
+        left: bool,
     },
     SetTag(Place, u32),
     VaStart(Place),

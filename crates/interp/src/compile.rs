@@ -177,7 +177,9 @@ impl Compiler<'_, '_> {
             StmtKind::CopyElements { to, from, count } => {
                 let elem = self.target(to);
                 let size = size(self.types(), elem);
-                Stmt::CopyElements { to: self.op(to), from: self.op(from), count: self.op(count), elem, size }
+                let left = operand_ty(self.machine.program, self.body, from)
+                    .is_ok_and(|ty| self.types().as_pointer(ty).is_some_and(|p| p.bounds.is_fat()));
+                Stmt::CopyElements { to: self.op(to), from: self.op(from), count: self.op(count), elem, size, left }
             }
             StmtKind::SetTag(place, member) => Stmt::SetTag(self.place(place), *member),
             StmtKind::VaStart(place) => Stmt::VaStart(self.place(place)),

@@ -200,9 +200,12 @@ impl Machine<'_> {
                     Err(bad) => return self.refuse(bad, loc, place.size, "write"),
                 }
             }
-            Stmt::CopyElements { to, from, count, elem, size } => {
-                let (to, from, count) =
-                    (self.peek(to)?.addr(), self.peek(from)?.addr(), self.peek(count)?.int() as u64);
+            Stmt::CopyElements { to, from, count, elem, size, left: at_most } => {
+                let (to, from, mut count) = (self.peek(to)?.addr(), self.peek(from)?, self.peek(count)?.int() as u64);
+                if *at_most {
+                    count = count.min(left(from.words(), *size));
+                }
+                let from = from.addr();
                 self.copy_elements(to, from, count, *elem, *size)?;
             }
             Stmt::SetTag(place, member) => {

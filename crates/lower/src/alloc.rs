@@ -317,6 +317,14 @@ impl<'t> Lower<'t, '_> {
         if let Operand::Const(_) = old {
             return;
         }
+        let fat = self.pointer_of(old_ty).is_some_and(|p| p.bounds.is_fat());
+        if fat && !self.owns_target(thin) {
+            // The block is there, so the count is not negative.
+            let ulong = self.common().ulong;
+            let count = self.numeric(count, ulong);
+            self.emit(StmtKind::CopyElements { to: new, from: old, count });
+            return;
+        }
         self.when(old.clone(), |this| {
             let (ulong, int) = (this.common().ulong, this.common().int);
             let have = match this.pointer_of(old_ty).map(|p| p.bounds) {
@@ -336,10 +344,15 @@ impl<'t> Lower<'t, '_> {
         });
     }
 
+    /// Whether what a pointer leads to owns something.
+    fn owns_target(&self, pointer: Ty) -> bool {
+        let elem = self.pointer_of(pointer).map(|p| p.target.ty);
+        elem.is_some_and(|elem| mir::ty::owns(&self.program.types, elem))
+    }
+
     /// Frees what the elements `from[at .. have)` own, which have no room in the new block.
     fn drop_rest(&mut self, from: Operand, thin: Ty, at: Local, have: Operand) {
-        let elem = self.pointer_of(thin).map(|p| p.target.ty);
-        if !elem.is_some_and(|elem| mir::ty::owns(&self.program.types, elem)) {
+        if !self.owns_target(thin) {
             return;
         }
         let (ulong, int) = (self.common().ulong, self.common().int);

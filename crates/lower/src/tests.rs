@@ -123,6 +123,7 @@ impl Maker {
             packed: false,
             align: None,
             vector: false,
+            underaligned: false,
             foreign: false,
             exists: vec![],
             span: span(),

@@ -143,6 +143,8 @@ forms! {
     Rvalue =>
     /// What is copied or moved as it is.
     as_use -> &Operand: Rvalue::Use(operand) => operand;
+    /// The elements of a new block that is there: an allocation that ends the program if it fails.
+    as_sure_block -> &Operand: Rvalue::Alloc { count, fallible: false, reuse: None, .. } => count;
     /// What keeps its bits as a value of another type, and the type.
     as_bits -> (&Operand, Ty): Rvalue::Bits(operand, ty) => (operand, *ty);
     /// The operator and its one operand.

@@ -201,11 +201,11 @@ pub enum StmtKind {
     /// Fills the place with zero bytes (null pointers, zero numbers).
     Zero(Place),
     /// Copies `count` elements (operand of type `size_t`) from one thin pointer to another (used
-    /// for realloc, views).
+    /// for realloc, views). From a fat pointer only as many as are left of it; null has none.
     CopyElements {
         /// Thin destination.
         to: Operand,
-        /// Thin source.
+        /// Thin or fat source.
         from: Operand,
         /// Elements.
         count: Operand,

@@ -233,7 +233,9 @@ impl<'a> Verifier<'a> {
             }
             StmtKind::CopyElements { to, from, count } => {
                 self.want_class(to, PointerClass::One);
-                self.want_class(from, PointerClass::One);
+                self.want(from, "a pointer with one word or bounds", |this, ty| {
+                    matches!(this.class(ty), Some(PointerClass::One | PointerClass::Fat))
+                });
                 self.want_size(count);
             }
             StmtKind::SetTag(place, member) => self.want_member(place, member),

@@ -1030,6 +1030,8 @@ pub enum ExprKind {
     Offsetof(Box<TypeName>, Vec<Designator>),
     /// `__builtin_types_compatible_p(A, B)`
     TypesCompatible(Box<TypeName>, Box<TypeName>),
+    /// `__builtin_convertvector(v, T)`
+    ConvertVector(Box<Expr>, Box<TypeName>),
     /// `__builtin_choose_expr(c, a, b)`
     ChooseExpr(Box<Expr>, Box<Expr>, Box<Expr>),
     /// `new ...`

@@ -85,6 +85,7 @@ kinds! {
         Int128 "__int128", Int128T "__int128_t", UInt128T "__uint128_t",
         VaList "__builtin_va_list", VaArg "__builtin_va_arg", Offsetof "__builtin_offsetof",
         TypesCompatible "__builtin_types_compatible_p", ChooseExpr "__builtin_choose_expr", AutoType "__auto_type",
+        ConvertVector "__builtin_convertvector",
         Attribute "__attribute__" "__attribute", Extension "__extension__", UAsm "__asm__" "__asm",
         Typeof "typeof" "__typeof" "__typeof__", UTypeofUnqual "__typeof_unqual__" "__typeof_unqual",
         Real "__real__" "__real", Imag "__imag__" "__imag", LabelWord "__label__",

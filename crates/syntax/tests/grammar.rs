@@ -78,6 +78,7 @@ fn gnu_expressions() {
     expression("__builtin_va_arg(ap, T *)", "(va_arg ap <pointer to T>)");
     expression("__builtin_offsetof(struct s, a.b[2].c)", "(offsetof <struct s> .a.b[2].c)");
     expression("__builtin_types_compatible_p(T, int)", "(types_compatible <T> <int>)");
+    expression("__builtin_convertvector(a + b, T)", "(convertvector (+ a b) <T>)");
     expression("__builtin_choose_expr(1, a, b)", "(choose 1 a b)");
     expression("__extension__ __real__ a + __imag__ b", "(+ (__extension__ (__real__ a)) (__imag__ b))");
     expression("_Generic(a, T: 1, default: 2, char *: 3)", "(_Generic a <T>: 1 default: 2 <pointer to char>: 3)");
@@ -605,7 +606,7 @@ declare extern b: function(_: int) returning _Float64x",
         "declare a: _Complex _Float128
 declare b: unsupported __bf16",
     );
-    expression("__builtin_convertvector((T)a, T) + 1", "(+ (unsupported __builtin_convertvector) 1)");
+    expression("__builtin_bit_cast(T, (T)a) + 1", "(+ (unsupported __builtin_bit_cast) 1)");
 }
 
 #[test]

@@ -19,7 +19,8 @@ use syntax::ast;
 const TABLE: &str = "\
 abs=i(i) labs=l(l) llabs=L(L) imaxabs=l(l) clz=i(u) clzl=i(z) clzll=i(Z) ctz=i(u) ctzl=i(z) ctzll=i(Z) popcount=i(u) \
 popcountl=i(z) popcountll=i(Z) parity=i(u) parityl=i(z) parityll=i(Z) ffs=i(i) ffsl=i(l) ffsll=i(L) clrsb=i(i) clrsbl=i(l) \
-clrsbll=i(L) bswap16=H(H) bswap32=u(u) bswap64=z(z) expect=l(l,l) expect_with_probability=l(l,l,d) trap=v() abort=v() exit=v(i) \
+clrsbll=i(L) rotateleft16=H(H,H) rotateleft32=u(u,u) rotateleft64=Z(Z,Z) rotateright16=H(H,H) rotateright32=u(u,u) \
+rotateright64=Z(Z,Z) bswap16=H(H) bswap32=u(u) bswap64=z(z) expect=l(l,l) expect_with_probability=l(l,l,d) trap=v() abort=v() exit=v(i) \
 prefetch=v(P.) alloca=p(z) alloca_with_align=p(z,z) malloc=p(z) calloc=p(z,z) realloc=p(p,z) free=v(p) aligned_alloc=p(z,z) \
 assume_aligned=p(P,z.) object_size=z(P,i) dynamic_object_size=z(P,i) return_address=p(u) frame_address=p(u) \
 extract_return_addr=p(p) frob_return_addr=p(p) __clear_cache=v(p,p) \

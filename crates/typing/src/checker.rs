@@ -115,6 +115,8 @@ pub struct Checker<'a> {
     pub(crate) unknown_intrinsics: FxHashSet<Symbol>,
     /// Vectors by what they consist of: the type of a lane, their number, the alignment.
     pub(crate) vectors: FxHashMap<(Ty, u64, u64), Ty>,
+    /// Scalars with less than their own alignment, by type and alignment.
+    pub(crate) underaligned: FxHashMap<(Ty, u64), Ty>,
     /// What `counted_by` may mention.
     pub(crate) siblings: Option<Siblings>,
     /// Parameters of a `generic <...>` that the next record specifier with a tag takes.
@@ -170,6 +172,7 @@ impl<'a> Checker<'a> {
             typedef_align: FxHashMap::default(),
             unknown_intrinsics: FxHashSet::default(),
             vectors: FxHashMap::default(),
+            underaligned: FxHashMap::default(),
             siblings: None,
             pending_generic: None,
             record_params: vec![],

@@ -429,7 +429,7 @@ impl Checker<'_> {
         let before = self.sink.all.len();
         // Functions and rounds aside: addresses taken here are of globals.
         let (tree, whole) = match init {
-            ast::Initializer::Expr(e) if !matches!(self.kind(ty.ty), TyKind::Array { .. }) => {
+            ast::Initializer::Expr(e) if !self.has_members_to_fill(ty.ty) => {
                 let value = self.expr_expecting(e, Some(ty.ty));
                 let value = self.coerce(value, ty.ty, Why::Store);
                 (Init::Expr(value), ty.ty)

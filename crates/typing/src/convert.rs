@@ -35,7 +35,7 @@ impl Checker<'_> {
 
     /// A place node.
     pub(crate) fn place_node(&self, kind: ExprKind, ty: Qty, span: Span) -> Expr {
-        Expr { kind: Box::new(kind), ty, span, is_unsafe: !self.checked() }
+        self.scalar_place(Expr { kind: Box::new(kind), ty, span, is_unsafe: !self.checked() })
     }
 
     /// A node after an error.
@@ -921,7 +921,7 @@ impl Checker<'_> {
     /// Whether two targets are the same; behind `const`, inner pointers of one representation
     /// convert too.
     pub(crate) fn targets_agree(&self, from: Ty, to: Ty, behind_const: bool) -> bool {
-        if self.program.types.same_modulo_regions(from, to) {
+        if self.program.types.same_modulo_regions(from, to) || self.differ_in_alignment(from, to) {
             return true;
         }
         match (self.kind(from), self.kind(to)) {

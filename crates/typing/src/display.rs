@@ -172,6 +172,9 @@ impl TypeStore {
             TyKind::Enum(e) => self.enumeration(*e).tag.map_or("enum <unnamed>".into(), |t| format!("enum {t}")),
             TyKind::Record(id) => {
                 let record = self.record(*id);
+                if let Some([member]) = record.fields.as_deref().map(Vec::as_slice).filter(|_| record.underaligned) {
+                    return self.show(member.ty.ty);
+                }
                 let word = match record.kind {
                     RecordKind::Struct => "struct",
                     RecordKind::Union => "union",

@@ -137,6 +137,7 @@ impl Checker<'_> {
             }
             ast::ExprKind::AlignofExpr(inner) => {
                 let value = self.unevaluated(inner);
+                let value = self.declared_place(value);
                 match self.object_alignment(&value) {
                     Some(align) => self.int_node(i128::from(align), c.ulong, span),
                     None => self.align_of(value.ty.ty, span),
@@ -170,7 +171,7 @@ impl Checker<'_> {
                 }
                 let ap = self.expr(ap);
                 let ty = self.type_name(ty);
-                self.node(ExprKind::VaArg(ap), ty.ty, span)
+                self.node(ExprKind::VaArg(ap), self.program.types.aligned(ty.ty), span)
             }
             ast::ExprKind::Offsetof(ty, path) => self.offset_of(ty, path, span),
             ast::ExprKind::TypesCompatible(a, b) => {
@@ -178,6 +179,7 @@ impl Checker<'_> {
                 let same = self.program.types.same_modulo_regions(a.ty, b.ty) || self.generic_match(a.ty, b.ty);
                 self.int_node(i128::from(same), c.int, span)
             }
+            ast::ExprKind::ConvertVector(vector, ty) => self.vector_converted(vector, ty, span),
             ast::ExprKind::ChooseExpr(cond, a, b) => match self.constant_int(cond) {
                 Some(0) => self.expr_expecting(b, expected),
                 _ => self.expr_expecting(a, expected),
@@ -557,6 +559,7 @@ impl Checker<'_> {
 
     pub(crate) fn cast(&mut self, ty: &ast::TypeName, inner: &ast::Expr, span: Span, expected: Option<Ty>) -> Expr {
         let to = self.type_name(ty);
+        let to = Qty { ty: self.program.types.aligned(to.ty), ..to };
         if let Some(value) = self.machine_builtin(inner, to.ty, span) {
             return value;
         }
@@ -664,6 +667,10 @@ impl Checker<'_> {
 
     /// `_Generic` matches pointers by target: bounds, nullness and region are inferred.
     pub(crate) fn generic_match(&self, a: Ty, b: Ty) -> bool {
+        let (x, y) = (self.program.types.aligned(a), self.program.types.aligned(b));
+        if (x, y) != (a, b) {
+            return self.program.types.same_modulo_regions(x, y) || self.generic_match(x, y);
+        }
         match (self.kind(a), self.kind(b)) {
             (TyKind::Ptr(p), TyKind::Ptr(q)) => {
                 (p.target.quals == q.target.quals && self.program.types.same_modulo_regions(p.target.ty, q.target.ty))

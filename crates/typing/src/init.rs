@@ -39,6 +39,10 @@ impl<'i> Cursor<'i> {
 impl Checker<'_> {
     /// An initialiser for an object of type `ty`; the type with an array's length filled in.
     pub(crate) fn initialiser(&mut self, init: &ast::Initializer, ty: Ty, span: Span) -> (Init, Ty) {
+        if let Some(scalar) = self.program.types.as_underaligned(ty) {
+            let (init, _) = self.initialiser(init, scalar, span);
+            return (Init::List(vec![(0, init)]), ty);
+        }
         match init {
             ast::Initializer::Expr(e) => self.expr_initialiser(e, ty),
             ast::Initializer::List(items, at) => {
@@ -46,6 +50,11 @@ impl Checker<'_> {
                 self.list_initialiser(items, ty, span)
             }
         }
+    }
+
+    /// Whether an expression initialises what is in an object of the type, and not the whole.
+    pub(crate) fn has_members_to_fill(&self, ty: Ty) -> bool {
+        matches!(self.kind(ty), TyKind::Array { .. }) || self.program.types.as_underaligned(ty).is_some()
     }
 
     fn expr_initialiser(&mut self, e: &ast::Expr, ty: Ty) -> (Init, Ty) {

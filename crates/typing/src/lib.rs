@@ -57,6 +57,7 @@ mod switches;
 mod tasks;
 pub mod tree;
 pub mod types;
+mod underaligned;
 mod va;
 pub mod vectors;
 pub mod walk;

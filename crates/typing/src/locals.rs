@@ -343,7 +343,7 @@ impl Checker<'_> {
     /// The initialiser of a local, and its type with an array's length filled in.
     pub(crate) fn local_init(&mut self, id: LocalId, init: &ast::Initializer, ty: Qty, span: Span) -> (Init, Qty) {
         if let ast::Initializer::Expr(e) = init {
-            if !matches!(self.kind(ty.ty), TyKind::Array { .. }) {
+            if !self.has_members_to_fill(ty.ty) {
                 let value = self.expr_expecting(e, Some(ty.ty));
                 let value = self.rvalue(value);
                 self.note_assigned(id, &value);

@@ -124,6 +124,7 @@ impl Checker<'_> {
     /// `&e`
     pub(crate) fn address_of(&mut self, inner: &ast::Expr, span: Span, expected: Option<Ty>) -> Expr {
         let place = self.expr(inner);
+        let place = self.declared_place(place);
         if self.is_error(place.ty.ty) {
             return place;
         }
@@ -348,6 +349,8 @@ impl Checker<'_> {
             if let (ExprKind::Local(id), true) = (&*place.kind, p.bounds.is_fat()) {
                 self.note_assigned(*id, &value);
             }
+        } else if let Some(vector) = self.vector_step(&place, increment, prefix, span) {
+            return vector;
         } else if !self.is_arithmetic(ty) {
             let text = self.show(ty);
             self.error(

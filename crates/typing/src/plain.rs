@@ -66,15 +66,28 @@ impl Checker<'_> {
         let defines = matches!(&decl.specs.ty, ast::TypeSpec::Record(r) if r.fields.is_some());
         let attrs: Vec<ast::Attribute> = decl.specs.attrs.iter().chain(&d.declarator.attrs).cloned().collect();
         let align = self.alignment(&decl.specs.alignas, &attrs);
-        let natural = self.program.types.layout(ty.ty).map(|l| l.align);
-        let align = align.max(self.typedef_alignment(&decl.specs, &d.declarator));
-        if defines || align.is_none() || align == natural {
+        if defines {
             return Some(ty);
         }
-        // Less than its own would have to follow the type through pointers; records are passed by
-        // it.
+        // An alignment that the name of another type gave is replaced.
+        let align = match align {
+            Some(_) => {
+                ty.ty = self.program.types.aligned(ty.ty);
+                align
+            }
+            None => self.typedef_alignment(&decl.specs, &d.declarator),
+        };
+        let natural = self.program.types.layout(ty.ty).map(|l| l.align);
+        if align.is_none() || align == natural {
+            return Some(ty);
+        }
+        // Less than its own follows the type through pointers. Records are passed by theirs.
         let name = d.declarator.name?;
         let scalar = !matches!(self.kind(ty.ty), TyKind::Record(_) | TyKind::Func(_) | TyKind::Void);
+        let single = !matches!(self.kind(ty.ty), TyKind::Array { .. } | TyKind::VaList) && !ty.quals.is_atomic;
+        if let (true, Some(align)) = (self.options.plain_c && scalar && single && align < natural, align) {
+            return Some(Qty { ty: self.underaligned(ty.ty, align), ..ty });
+        }
         if align < natural || !scalar {
             if self.options.plain_c {
                 return None;
@@ -249,6 +262,9 @@ impl Checker<'_> {
     pub(crate) fn composite(&mut self, a: Ty, b: Ty) -> Ty {
         if a == b {
             return a;
+        }
+        if self.differ_in_alignment(a, b) {
+            return self.less_aligned(a, b);
         }
         match (self.kind(a).clone(), self.kind(b).clone()) {
             (TyKind::Array { len: ArrayLen::Unknown, .. }, TyKind::Array { .. }) => b,

@@ -80,6 +80,7 @@ impl Checker<'_> {
             ast::TypeSpec::Enum(spec) => Qty::plain(self.enum_spec(spec, place)),
             ast::TypeSpec::TypeofExpr(e, unqual) => {
                 let e = self.unevaluated(e);
+                let e = self.declared_place(e);
                 if *unqual {
                     Qty::plain(e.ty.ty)
                 } else {
@@ -136,6 +137,7 @@ impl Checker<'_> {
         qty.quals.is_const |= specs.quals.is_const;
         qty.quals.is_volatile |= specs.quals.is_volatile;
         qty.quals.is_atomic |= specs.quals.is_atomic;
+        self.refuse_atomic_underaligned(qty, specs.span);
         qty
     }
 
@@ -673,7 +675,7 @@ impl Checker<'_> {
                     None => Qty::plain(ty),
                 }
             }
-            _ => ty,
+            _ => Qty { ty: self.program.types.aligned(ty.ty), ..ty },
         }
     }
 
@@ -704,6 +706,7 @@ impl Checker<'_> {
         let outer = self.siblings.replace(Siblings::Params(names.iter().map(|n| n.map(|n| n.name)).collect()));
         self.open_prototype();
         let mut ret = Qty { ty: self.settle(ret.ty, Place { role: Role::Global, ..place }), ..ret };
+        ret.ty = self.program.types.aligned(ret.ty);
         if self.missing_state(ret.ty, list.span) {
             ret.ty = self.program.types.common.error;
         }

@@ -39,6 +39,7 @@ impl Checker<'_> {
                     packed: false,
                     align: None,
                     vector: false,
+                    underaligned: false,
                     foreign: false,
                     exists: vec![],
                     span: Span::NONE,

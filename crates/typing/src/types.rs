@@ -612,6 +612,8 @@ pub struct Record {
     pub align: Option<u64>,
     /// A vector of GNU C: its one member is the array of its lanes, and `align` its alignment.
     pub vector: bool,
+    /// A scalar of plain C with less than its own alignment: its one member, packed.
+    pub underaligned: bool,
     /// Declared in a system header or in `extern "C"`: laid out by C alone, pointers are one word.
     pub foreign: bool,
     /// Hidden regions (`exists @d;`): values are packed, and used through `unpack` only. Of one

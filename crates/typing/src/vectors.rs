@@ -40,7 +40,7 @@ pub struct Helper {
     pub params: Vec<Ty>,
     /// What it returns.
     pub ret: Ty,
-    /// The expression, in C.
+    /// The expression, in C; `RET` in it stands for the type of the result.
     pub body: String,
 }
 
@@ -189,6 +189,45 @@ impl Checker<'_> {
         let new = self.coerce(new, place.ty.ty, Why::Store);
         let ty = self.value_type(place.ty.ty);
         Some(self.node(ExprKind::Assign(place.clone(), new), ty, span))
+    }
+
+    /// `++v`, `v++`, `--v`, `v--`
+    pub(crate) fn vector_step(&mut self, place: &Expr, increment: bool, prefix: bool, span: Span) -> Option<Expr> {
+        let natural = self.natural(place.ty.ty)?;
+        let op = if increment { ast::BinaryOp::Add } else { ast::BinaryOp::Sub };
+        let one = self.int_node(1, self.program.types.common.int, span);
+        let stepped = self.vector_assign(op, place, &one, span)?;
+        if prefix || self.is_error(stepped.ty.ty) {
+            return Some(stepped);
+        }
+        // The old value goes into a local of its own first.
+        let local = self.new_local(None, Qty::plain(natural), span, false);
+        let kept = self.place_node(ExprKind::Local(local), Qty::plain(natural), span);
+        let old = self.rvalue(place.clone());
+        let old = self.coerce(old, natural, Why::Store);
+        let keep = self.node(ExprKind::Assign(kept.clone(), old), natural, span);
+        let value = self.rvalue(kept);
+        let rest = self.node(ExprKind::Comma(stepped, value), natural, span);
+        Some(self.node(ExprKind::Comma(keep, rest), natural, span))
+    }
+
+    /// `__builtin_convertvector(v, T)`: each lane as C converts it.
+    pub(crate) fn vector_converted(&mut self, vector: &ast::Expr, ty: &ast::TypeName, span: Span) -> Expr {
+        let value = self.value(vector);
+        let to = self.type_name(ty);
+        if self.is_error(value.ty.ty) || self.is_error(to.ty) {
+            return self.error_node(span);
+        }
+        let lanes = |this: &Self, ty: Ty| this.program.types.as_vector(ty).map(|(_, n)| n);
+        match self.natural(to.ty).filter(|_| lanes(self, value.ty.ty) == lanes(self, to.ty)) {
+            Some(ret) => self.vector_call(vec![value], ret, "__builtin_convertvector(a0, RET)", span),
+            None => {
+                let (from, to) = (self.show(value.ty.ty), self.show(to.ty));
+                let message = format!("`__builtin_convertvector` makes a vector of as many lanes: `{from}`, `{to}`");
+                self.error(codes::OPERANDS, span, message);
+                self.error_node(span)
+            }
+        }
     }
 
     /// Whether a place or value can be computed twice.

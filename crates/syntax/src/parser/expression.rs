@@ -228,7 +228,7 @@ impl Parser<'_> {
     }
 
     /// The name of a builtin of the C compiler whose arguments, from here on, have a type among
-    /// them (`__builtin_convertvector(v, T)`): the tree has no node for it.
+    /// them (`__builtin_bit_cast(T, v)`): the tree has no node for it.
     fn builtin_with_type(&self, callee: &Expr) -> Option<Symbol> {
         let ExprKind::Ident(name) = callee.kind else { return None };
         if !name.as_str().starts_with("__builtin_") {

@@ -25,7 +25,9 @@ impl Parser<'_> {
                 ExprKind::Nullptr
             }
             Kind::UGeneric => self.generic_selection()?,
-            Kind::VaArg | Kind::Offsetof | Kind::TypesCompatible | Kind::ChooseExpr => self.builtin_call()?,
+            Kind::VaArg | Kind::Offsetof | Kind::TypesCompatible | Kind::ConvertVector | Kind::ChooseExpr => {
+                self.builtin_call()?
+            }
             word if word.is_leeward_word() => self.leeward_primary(word)?,
             _ if self.is_name(0) => self.named()?,
             _ => return Err(self.expected("an expression")),
@@ -117,6 +119,11 @@ impl Parser<'_> {
                 let list = self.assignment()?;
                 self.expect(Kind::Comma)?;
                 ExprKind::VaArg(Box::new(list), Box::new(self.type_name()?))
+            }
+            Kind::ConvertVector => {
+                let vector = self.assignment()?;
+                self.expect(Kind::Comma)?;
+                ExprKind::ConvertVector(Box::new(vector), Box::new(self.type_name()?))
             }
             Kind::Offsetof => {
                 let ty = self.type_name()?;

@@ -67,6 +67,7 @@ fn special(e: &Expr) -> String {
         ExprKind::VaArg(list, ty) => format!("(va_arg {} <{}>)", expr(list), type_name(ty)),
         ExprKind::Offsetof(ty, path) => format!("(offsetof <{}> {})", type_name(ty), designators(path)),
         ExprKind::TypesCompatible(a, b) => format!("(types_compatible <{}> <{}>)", type_name(a), type_name(b)),
+        ExprKind::ConvertVector(v, ty) => format!("(convertvector {} <{}>)", expr(v), type_name(ty)),
         ExprKind::ChooseExpr(c, a, b) => format!("(choose {} {} {})", expr(c), expr(a), expr(b)),
         ExprKind::New(new) => new_expr(new),
         ExprKind::Lengthof(a) => format!("(lengthof {})", expr(a)),
