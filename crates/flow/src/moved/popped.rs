@@ -37,10 +37,11 @@ impl Moved<'_> {
     /// The local that is the index of the element that the slot is.
     fn index_of(&self, block: &Block, end: usize, slot: &Place) -> Option<Local> {
         let before = block.stmts.get(..end)?;
-        let index = match slot.proj.as_slice() {
+        let index = match slot.proj.last()? {
             // `a[i]` through a pointer is `*(a + i)`.
-            [Proj::Deref] => defined(before, &slot.base_local()?)?.1.as_offset()?.1,
-            proj => proj.last()?.index()?,
+            Proj::Deref if slot.proj.len() == 1 => defined(before, &slot.base_local()?)?.1.as_offset()?.1,
+            Proj::Index(index) => index,
+            Proj::Deref | Proj::Field(_) => return None,
         };
         let mut index = index.place()?.as_local()?;
         while let Some((number, _)) = defined(before, &index).and_then(|(_, value)| value.as_numeric()) {
