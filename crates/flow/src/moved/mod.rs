@@ -263,6 +263,7 @@ impl Moved<'_> {
             count_work(state.pairs.len() + state.taken.len());
             let pairs = self.names(state, at);
             self.others_see(state, stmt, seen);
+            self.freed_by_name(state, stmt);
             accesses(&stmt.kind, &mut |place, kind, _| {
                 let place = resolve(&pairs, place, looks(kind));
                 let place = self.elements.place(&place);
