@@ -29,12 +29,11 @@ impl Checker<'_> {
         }
         let (t, a) = match &first.kind {
             StmtKind::Declare(t, Some(Init::Expr(value))) => (*t, moved(value)?),
-            StmtKind::Expr(e) => match assigned(e)? {
-                (Expr { kind, .. }, a) => match **kind {
-                    ExprKind::Local(t) => (t, a),
-                    _ => return None,
-                },
-            },
+            StmtKind::Expr(e) => {
+                let (to, a) = assigned(e)?;
+                let ExprKind::Local(t) = *to.kind else { return None };
+                (t, a)
+            }
             _ => return None,
         };
         let (StmtKind::Expr(second), StmtKind::Expr(put)) = (&second.kind, &third.kind) else { return None };

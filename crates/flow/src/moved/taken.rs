@@ -97,6 +97,8 @@ impl Moved<'_> {
             match step {
                 Proj::Field(_)
                     if types.as_record(at.ty).is_some_and(|r| types.record(r).kind == RecordKind::Struct) => {}
+                // A member of a union with a tag, which was tested.
+                Proj::Field(_) if n.checked_sub(1).is_some_and(|n| self.has_tag(slot, n)) => {}
                 Proj::Field(_) => return false,
                 Proj::Index(_) => reached = true,
                 Proj::Deref => match types.as_pointer(at.ty).map(|p| (p.own, p.bounds)) {
@@ -109,6 +111,16 @@ impl Moved<'_> {
         }
         let is_cursor = slot.base_local().is_some_and(|local| self.cursors.contains(&local));
         reached && !is_cursor && !matches!(slot.base, PlaceBase::Str(_))
+    }
+
+    /// Whether the step of the place goes to a union with a tag.
+    fn has_tag(&self, place: &Place, step: usize) -> bool {
+        let types = &self.program.types;
+        let ty = prefix_ty(self.program, self.body, place, step).map(|q| q.ty);
+        let fields = ty.ok().and_then(|ty| types.record(types.as_record(ty)?).fields.as_ref());
+        let field = place.proj.get(step).and_then(Proj::as_field);
+        let field = fields.zip(field).and_then(|(fields, n)| fields.get(n as usize));
+        field.is_some_and(|field| field.tagged_by.is_some())
     }
 
     /// The slot that the statement moves something out of, and the path that it goes to.
