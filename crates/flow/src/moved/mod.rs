@@ -293,7 +293,7 @@ impl Moved<'_> {
             // A slot without a name of its own cannot be looked at by one.
             let field = self.field(slot);
             let take = Take { at, slot: self.elements.place(slot), field, to: None, gone: Gone::Freed };
-            state.taken.extend(self.is_told_apart(slot).then_some(take));
+            state.taken.extend((self.is_told_apart(slot) || self.is_tagged(slot)).then_some(take));
         }
     }
 

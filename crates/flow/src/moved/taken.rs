@@ -113,6 +113,14 @@ impl Moved<'_> {
         reached && !is_cursor && !matches!(slot.base, PlaceBase::Str(_))
     }
 
+    /// Whether the place is a member of a union with a tag which is told apart.
+    pub(super) fn is_tagged(&self, place: &Place) -> bool {
+        let Some((_, union)) = place.last_field() else { return false };
+        let union = Place { base: place.base, proj: union.to_vec() };
+        let step = union.proj.len().checked_sub(1);
+        step.is_some_and(|step| self.has_tag(&union, step)) && self.is_told_apart(&union)
+    }
+
     /// Whether the step of the place goes to a union with a tag.
     fn has_tag(&self, place: &Place, step: usize) -> bool {
         let types = &self.program.types;
