@@ -15,7 +15,8 @@
 //! `n->next = nullptr` does. Whoever looks at it afterwards would find what is freed in C, and finds
 //! null. So it need not be stored to, and only what looks at it by the same name before it is stored
 //! to counts: that is a mistake which can be told. So it is when the local that took what was in the
-//! slot frees it: `x = t[i]; while (x) { n = x->next; free(x); x = n; }` needs no store to `t[i]`. A call that takes what a slot holds stands
+//! slot moves on and frees it: `x = t[i]; while (x) { n = x->next; free(x); x = n; }` needs no store
+//! to `t[i]`. A call that takes what a slot holds stands
 //! between the two: it may put the object elsewhere, so the slot is to be stored to, but others may
 //! look meanwhile.
 
@@ -251,10 +252,17 @@ impl Moved<'_> {
         }
     }
 
-    /// What was in a slot is freed by the local that took it: as if the slot had been freed.
+    /// What was in a slot is freed by the local that took it, after what it leads to was moved on: as
+    /// if the slot had been freed.
     pub(super) fn freed_by_name(&self, state: &mut State, stmt: &Stmt) {
         let disposal = stmt.kind.as_dispose().filter(|d| !stmt.is_unsafe && d.handle.is_none());
         let Some(freed) = disposal.and_then(|d| d.value.place()) else { return };
+        let below = |from: &Place| {
+            from.base == freed.base && from.proj.len() > freed.proj.len() && from.proj.starts_with(&freed.proj)
+        };
+        if !state.pairs.iter().any(|(from, _)| below(from)) {
+            return;
+        }
         for take in state.taken.iter_mut().filter(|take| take.to.as_ref() == Some(freed)) {
             (take.gone, take.to) = (Gone::Freed, None);
         }
