@@ -149,6 +149,8 @@ impl Machine<'_> {
         for frame in self.frames.iter().chain(self.tasks.frames()) {
             out.extend(frame.rest.iter().flat_map(|(v, _)| v.words()));
             out.extend(frame.pending.iter().flatten().flat_map(Val::words));
+            // Emitted code keeps the address of a cursor's slot in a variable.
+            out.extend(frame.taken.iter().map(|taken| taken.slot));
         }
         out.extend(self.lib.directories.iter().flatten().map(crate::system::Directory::entry));
         out

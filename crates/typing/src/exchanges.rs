@@ -46,7 +46,12 @@ impl Checker<'_> {
         if !self.program.types.same_modulo_regions(ty.ty, a.ty.ty) {
             return None;
         }
+        let plain = match self.program.types.as_pointer(ty.ty) {
+            Some(_) => vec![],
+            None => self.plain_parts(ty.ty, 0)?,
+        };
         let (a, b, from) = (a.clone(), b.clone(), from.clone());
+        let t_place = from.clone();
         let empty = self.empty_value(ty.ty, first.span);
         let emptied = match &first.kind {
             StmtKind::Declare(t, _) => StmtKind::Declare(*t, Some(Init::Expr(empty))),
@@ -59,11 +64,47 @@ impl Checker<'_> {
         let value = self.node(ExprKind::Move(from), ty.ty, third.span);
         let span = first.span.to(third.span);
         let moved = StmtKind::Declare(gone, Some(Init::Expr(value)));
-        Some(vec![
-            self.stmt_node(emptied, first.span),
-            self.stmt_node(StmtKind::Swap(a, b), span),
-            self.stmt_node(moved, third.span),
-        ])
+        let mut out = vec![self.stmt_node(emptied, first.span), self.stmt_node(StmtKind::Swap(a, b.clone()), span)];
+        // What nobody owns can be read from the variable afterwards.
+        for part in plain {
+            let (to, copied) = (self.part_of(&t_place, &part), self.part_of(&b, &part));
+            let copied = self.rvalue(copied);
+            let part_ty = to.ty.ty;
+            let copy = self.node(ExprKind::Assign(to, copied), part_ty, third.span);
+            out.push(self.stmt_node(StmtKind::Expr(copy), third.span));
+        }
+        out.push(self.stmt_node(moved, third.span));
+        Some(out)
+    }
+
+    /// The parts of a struct that own nothing, each with its way there; `None` if some cannot be
+    /// copied one by one.
+    fn plain_parts(&self, ty: Ty, depth: u32) -> Option<Vec<Vec<(u32, Qty)>>> {
+        let types = &self.program.types;
+        let record = types.as_record(ty).map(|r| types.record(r)).filter(|r| r.kind == RecordKind::Struct)?;
+        let mut parts = vec![];
+        for (field, n) in record.fields.as_ref()?.iter().zip(0..) {
+            let counted = types.as_pointer(field.ty.ty).is_some_and(|p| matches!(p.bounds, Bounds::Counted(_)));
+            let array = matches!(self.kind(field.ty.ty), TyKind::Array { .. });
+            let is_const = field.ty.quals.is_const || field.ty.quals.is_atomic || field.name.is_none();
+            if counted || field.tagged_by.is_some() || array || is_const || depth > 8 {
+                return None;
+            }
+            if !types.owns(field.ty.ty) {
+                parts.push(vec![(n, field.ty)]);
+            } else if types.as_pointer(field.ty.ty).is_none() {
+                let below = self.plain_parts(field.ty.ty, depth + 1)?.into_iter();
+                parts.extend(below.map(|way| [vec![(n, field.ty)], way].concat()));
+            }
+        }
+        Some(parts)
+    }
+
+    fn part_of(&mut self, whole: &Expr, way: &[(u32, Qty)]) -> Expr {
+        way.iter().fold(whole.clone(), |of, (n, ty)| {
+            let span = of.span;
+            self.place_node(ExprKind::Field(of, *n), *ty, span)
+        })
     }
 
     /// The value of the type that owns nothing.
@@ -120,7 +161,12 @@ impl Checker<'_> {
             ExprKind::Unary(_, a) | ExprKind::Convert(_, a) => self.is_steady_value(a, stored, t),
             ExprKind::Binary(_, a, b) => self.is_steady_value(a, stored, t) && self.is_steady_value(b, stored, t),
             ExprKind::Decay(place) => self.is_steady(place, stored, t),
-            ExprKind::Load(place) => self.is_steady(place, stored, t) && !self.is_stored_with(place, stored),
+            ExprKind::Load(place) => {
+                // What is named twice is read twice.
+                let quals = place.ty.quals;
+                let plain = !quals.is_volatile && !quals.is_atomic;
+                plain && self.is_steady(place, stored, t) && !self.is_stored_with(place, stored)
+            }
             _ => false,
         }
     }

@@ -109,12 +109,15 @@ pub(crate) fn run(program: &Program, leaves: &Leaves, body: &mut Body) {
                 let block = body.blocks.get_mut(at.block.0 as usize);
                 let (Ok(ty), Some(block)) = (ty, block) else { continue };
                 let Some(stmt) = block.stmts.get_mut(at.stmt) else { continue };
-                stmt.kind = match program.types.as_pointer(ty) {
-                    Some(_) => StmtKind::Assign(to.clone(), Rvalue::Use(Operand::Const(Const::Null(ty)))),
-                    None => StmtKind::Zero(to.clone()),
+                let made = match program.types.as_pointer(ty) {
+                    Some(_) => {
+                        let null = Rvalue::Use(Operand::Const(Const::Null(ty)));
+                        vec![StmtKind::Assign(to.clone(), null), StmtKind::Swap(to, slot)]
+                    }
+                    None => taken::struct_taken(program, ty, &to, &slot),
                 };
-                let swap = Stmt { kind: StmtKind::Swap(to, slot), ..stmt.clone() };
-                block.stmts.insert(at.stmt + 1, swap);
+                let made: Vec<Stmt> = made.into_iter().map(|kind| Stmt { kind, ..stmt.clone() }).collect();
+                block.stmts.splice(at.stmt..=at.stmt, made);
             }
             Change::Counted(slot) => {
                 let ty = place_ty(program, body, &slot);

@@ -24,7 +24,7 @@ use mir::effects::{accesses, flags, Code, Kind, Loan};
 use mir::ir::*;
 use mir::ty::{has_nonnull, owns, place_ty, prefix_ty};
 use rustc_hash::FxHashSet;
-use typing::types::{Bounds, Own, Record, RecordId, RecordKind, Region, Ty};
+use typing::types::{Bounds, Own, Record, RecordId, RecordKind, Region, Ty, TyKind};
 
 use super::{Moved, State};
 use crate::framework::{points, Point};
@@ -145,7 +145,7 @@ impl Moved<'_> {
         let fits = same
             && match types.as_pointer(a.ty) {
                 Some(pointer) => pointer.own == Own::Unique && pointer.region == Region::Heap && !pointer.nonnull,
-                None => self.is_emptied_whole(a.ty),
+                None => parts(self.program, a.ty, 0).is_some() && !has_nonnull(types, a.ty),
             };
         let is_cursor = dest.as_local().is_some_and(|local| self.cursors.contains(&local));
         let is_path = !is_cursor && slot.base != dest.base && is_kept(self.program, self.body, &self.cursors, dest);
@@ -155,13 +155,6 @@ impl Moved<'_> {
     fn is_pointer(&self, place: &Place) -> bool {
         let ty = place_ty(self.program, self.body, place);
         ty.is_ok_and(|q| self.program.types.as_pointer(q.ty).is_some())
-    }
-
-    /// Whether zero bytes are a value of the struct that owns nothing.
-    fn is_emptied_whole(&self, ty: Ty) -> bool {
-        let types = &self.program.types;
-        let record = types.as_record(ty).map(|id| types.record(id)).filter(|r| r.kind == RecordKind::Struct);
-        record.is_some_and(|r| r.exists.is_empty()) && owns(types, ty) && !has_nonnull(types, ty)
     }
 
     /// Whether the place is a field or element of a global or of what a local points to, or all of
@@ -397,6 +390,49 @@ impl Moved<'_> {
             state.taken.retain(|take| place != take.slot && take.to.as_ref() != Some(&place));
         }
     }
+}
+
+/// The parts of a struct, each by its way there, and whether they own something: unique pointers, and
+/// what owns nothing. `None` if some part is neither, or the struct owns nothing.
+fn parts(program: &Program, ty: Ty, depth: u32) -> Option<Vec<(Vec<Proj>, bool)>> {
+    let types = &program.types;
+    let record = types.as_record(ty).map(|id| types.record(id)).filter(|r| r.kind == RecordKind::Struct)?;
+    if !owns(types, ty) || !record.exists.is_empty() || depth > 8 {
+        return None;
+    }
+    let mut found = vec![];
+    for (field, n) in record.fields.as_ref()?.iter().zip(0..) {
+        let step = Proj::Field(n);
+        if matches!(types.kind(field.ty.ty), TyKind::Array { .. }) || field.name.is_none() {
+            return None;
+        }
+        match types.as_pointer(field.ty.ty) {
+            Some(p) if p.own == Own::Unique => found.push((vec![step], true)),
+            Some(_) if owns(types, field.ty.ty) => return None,
+            Some(_) => found.push((vec![step], false)),
+            None if !owns(types, field.ty.ty) => found.push((vec![step], false)),
+            None => {
+                let below = parts(program, field.ty.ty, depth + 1)?.into_iter();
+                found.extend(below.map(|(way, owned)| ([vec![step.clone()], way].concat(), owned)));
+            }
+        }
+    }
+    Some(found)
+}
+
+/// Takes a struct out of a slot: its owned pointers are exchanged with null, all else is copied, and
+/// stays.
+pub(super) fn struct_taken(program: &Program, ty: Ty, to: &Place, slot: &Place) -> Vec<StmtKind> {
+    let below = |place: &Place, way: &[Proj]| Place { base: place.base, proj: [&place.proj, way].concat() };
+    let mut made = vec![StmtKind::Zero(to.clone())];
+    for (way, owned) in parts(program, ty, 0).unwrap_or_default() {
+        let (to, from) = (below(to, &way), below(slot, &way));
+        made.push(match owned {
+            true => StmtKind::Swap(to, from),
+            false => StmtKind::Assign(to, Rvalue::Use(Operand::Copy(from))),
+        });
+    }
+    made
 }
 
 /// The pointer that the condition at the end of the block tests, and whether it is true for one

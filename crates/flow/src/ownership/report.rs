@@ -515,7 +515,7 @@ impl Words<'_, '_> {
         }
         let d = self.slot(span, place, Verb::Borrowed);
         if by.lo <= span.lo && span.hi <= by.hi {
-            return d.note("only C functions that call nothing back and let no other task run (`[[lee::leaf]]`) take what a slot holds");
+            return d.note("what a slot holds is taken by C functions that call nothing back and let no other task run (`[[lee::leaf]]`), and by functions of this file that neither store nor free what is owned");
         }
         d.label(by, "this may empty the slot first: do it before, and keep what it gives in a local")
     }
