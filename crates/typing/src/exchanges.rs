@@ -3,7 +3,7 @@
 //! Taken one by one, each would move out of a place that others can reach. Together no one can tell
 //! them from an exchange: the two places are named again by the same expressions, which have no
 //! effect and read nothing that the statements change. The variable has been moved afterwards, as it
-//! would have been.
+//! would have been: of a struct, what owns nothing can be read from it.
 
 use crate::checker::Checker;
 use crate::tree::*;

@@ -1,8 +1,8 @@
 //! The last element, as a stack gives it: `return s->items[--s->n];`.
 //!
 //! What counts the elements is the element's index afterwards, so by the program's own count the
-//! element is not there any more, and whether it is null or the old pointer makes no difference to
-//! who goes by the count. Who does not would find what was given away, and finds null.
+//! element is not there any more, and whether a pointer in it is null or the old one makes no
+//! difference to who goes by the count. Who does not would find what was given away, and finds null.
 //!
 //! The count and the index are told by one block's statements: the count is stored as the number
 //! that is the index, which is one less than the count was (`a[--n]`; `n--; ... a[n]`; `a[n - 1]; n--`),
