@@ -140,9 +140,8 @@ void lee_heap_enter(struct lee_process *process);
 void lee_io_enter(struct lee_process *process) __attribute__((weak));
 void lee_globals_enter(struct lee_process *process) __attribute__((weak));
 
-/* io.c, opened.c, if they are linked: the files of a process that is made, which are zero; what is
- * open in the running process is closed, and what it printed written, as far as nobody has to be
- * waited for. */
+/* io.c, opened.c, if they are linked: the files of a new process, which are zero; and the end of the
+ * running one, which closes what it has open and writes what it printed if that needs no waiting. */
 void lee_files_begin(struct lee_process *process) __attribute__((weak));
 void lee_files_end(struct lee_process *process) __attribute__((weak));
 /* fds.c: closes the descriptors that a process has. */

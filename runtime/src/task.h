@@ -136,7 +136,7 @@ void lee_task_trim(struct lee_task *task);
 /* task_stack.c: stacks of LEE_STACK_BYTES with a guard below. */
 enum { LEE_STACK_BYTES = 256 << 10, LEE_STACK_CHARGE = 16 << 10, LEE_STACK_ZEROS = 4096 };
 /* The lowest address that can be used; the stack ends LEE_STACK_BYTES above its slot's start. Its
- * highest LEE_STACK_ZEROS bytes are zero. 0 if there is no memory. */
+ * highest LEE_STACK_ZEROS bytes are zero. Returns 0 if memory is exhausted. */
 uintptr_t lee_stack_take(uintptr_t *high);
 /* `lowest`: where the task that had it stood at its lowest when others ran. The next one finds zeros down to there. */
 void lee_stack_give(uintptr_t high, uintptr_t lowest);

@@ -30,9 +30,9 @@ struct lee_worker {
     struct lee_process *head, *tail; /* that can run, without the one that runs */
     struct lee_process *spawned;     /* all but the thread's own; of a pool, its first worker has them */
     int turns;                       /* until the reactor is looked at although others can run */
-    /* `yield` need not look whether another process can run, there are several workers, the process
-     * has limits, or its running task's custodian was shut down: none of that is so. Set by who has
-     * looked, unset by what makes it so. */
+    /* No other process can run, there is one worker, the process has no limits, and the custodian of
+     * its running task lives: `yield` need not check any of that. Set by a slow `yield` that has
+     * checked it, cleared by whatever changes it. */
     bool calm;
     bool unarmed;                    /* the timer of slices was stopped, because no other process could run */
     bool rests;                      /* the same, or there are several workers */

@@ -388,7 +388,7 @@ impl Analysis for Function<'_> {
             Way::Number | Way::Moved | Way::Retained => None,
         });
         let brought: Vec<Place> = match (from.and_then(Place::as_local), to) {
-            // What is empty of one variable, and behind it, is empty of the next.
+            // The next variable is empty where this one is, and so is what it points to.
             (Some(from), Some(to)) => {
                 let behind = state.iter().filter(|place| place.base_local() == Some(from));
                 behind.map(|place| Place { base: PlaceBase::Local(to), proj: place.proj.clone() }).collect()

@@ -118,7 +118,6 @@ fn is_leaf_stmt(program: &Program, body: &Body, stmt: &Stmt, called: &mut Vec<Fu
     if stmt.is_unsafe {
         return false;
     }
-    let does = flags(&stmt.kind);
     if let Some(call) = stmt.kind.as_call() {
         return match call.callee {
             _ if waits(program, *call.ty) => false,
@@ -130,25 +129,51 @@ fn is_leaf_stmt(program: &Program, body: &Body, stmt: &Stmt, called: &mut Vec<Fu
             Callee::Pointer(_) | Callee::Builtin(_) | Callee::Start(_) | Callee::Spawn(..) => false,
         };
     }
-    let reads = stmt.kind.value().is_some() || stmt.kind.as_check().is_some();
-    does.code == Code::Own && !does.collects && !does.waits && (!does.memory || reads)
+    !may_change_owners(&stmt.kind)
 }
 
-/// Whether the access leaves all as it is that owns and that others can reach.
-fn keeps_slots(program: &Program, body: &Body, place: &Place, kind: Kind) -> bool {
+/// Whether a statement that is not a call may change, besides its accesses, what owns something.
+pub(crate) fn may_change_owners(kind: &StmtKind) -> bool {
+    let does = flags(kind);
+    // A value, or a check, only reads what pointers lead to.
+    let reads = kind.value().is_some() || kind.as_check().is_some();
+    does.code != Code::Own || does.collects || does.waits || does.memory && !reads
+}
+
+/// What an access means for an owner in the place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Touch {
+    /// It, or what it leads to, is released.
+    Releases,
+    /// It may be another afterwards.
+    Changes,
+    /// It is the same afterwards.
+    Keeps,
+}
+
+pub(crate) fn touch(kind: Kind) -> Touch {
     match kind {
-        Kind::Drop | Kind::Free => false,
-        Kind::Write | Kind::Exchange | Kind::Move | Kind::Address(Loan::Exclusive) | Kind::End => {
-            let alone = |local: Local| body.locals.get(local.0 as usize).is_some_and(|decl| !decl.address_taken);
-            place.local_part().is_some_and(alone)
-                || !place_ty(program, body, place).map_or(true, |q| owns(&program.types, q.ty))
-        }
+        Kind::Drop | Kind::Free => Touch::Releases,
+        Kind::Write | Kind::Exchange | Kind::Move | Kind::Address(Loan::Exclusive) | Kind::End => Touch::Changes,
         Kind::Read
         | Kind::Copy
         | Kind::Step
         | Kind::Address(Loan::Shared)
         | Kind::Lend(_)
         | Kind::Begin
-        | Kind::Mention => true,
+        | Kind::Mention => Touch::Keeps,
+    }
+}
+
+/// Whether the access leaves all as it is that owns and that others can reach.
+fn keeps_slots(program: &Program, body: &Body, place: &Place, kind: Kind) -> bool {
+    match touch(kind) {
+        Touch::Releases => false,
+        Touch::Changes => {
+            let alone = |local: Local| body.locals.get(local.0 as usize).is_some_and(|decl| !decl.address_taken);
+            place.local_part().is_some_and(alone)
+                || !place_ty(program, body, place).map_or(true, |q| owns(&program.types, q.ty))
+        }
+        Touch::Keeps => true,
     }
 }

@@ -80,9 +80,7 @@ fn drop_behind(program: &Program, body: &Body, block: &Block, from: usize, slot:
             return Some(at);
         }
         let leaves_it = match kind.action() {
-            Action::None | Action::Check => true,
-            // The end of a cursor puts back what it took out of a slot.
-            Action::Storage => kind.ends().is_none_or(|local| !is_cursor(body, local)),
+            Action::None | Action::Check | Action::Storage => true,
             Action::Assign => {
                 kind.as_assign().is_some_and(|(dest, value)| !value.is_new() && keeps(program, body, dest, slot))
             }
@@ -112,11 +110,6 @@ fn calls_leaf(program: &Program, call: &StmtKind) -> bool {
     function.is_some_and(|f| {
         f.trust == typing::tree::Trust::Trusted && mir::leaves::is_leaf(f.symbol.unwrap_or(f.name).as_str())
     })
-}
-
-fn is_cursor(body: &Body, local: Local) -> bool {
-    let begins = |stmt: &Stmt| stmt.kind.as_cursor().is_some_and(|(cursor, _)| cursor == local);
-    body.blocks.iter().flat_map(|block| &block.stmts).any(begins)
 }
 
 /// Whether a store leaves the slot alone: it is not a store of something that owns, and the path to

@@ -65,7 +65,7 @@ impl Checker<'_> {
         let span = first.span.to(third.span);
         let moved = StmtKind::Declare(gone, Some(Init::Expr(value)));
         let mut out = vec![self.stmt_node(emptied, first.span), self.stmt_node(StmtKind::Swap(a, b.clone()), span)];
-        // What nobody owns can be read from the variable afterwards.
+        // Fields that own nothing can still be read from the variable.
         for part in plain {
             let (to, copied) = (self.part_of(&t_place, &part), self.part_of(&b, &part));
             let copied = self.rvalue(copied);
@@ -108,7 +108,7 @@ impl Checker<'_> {
     }
 
     /// The value of the type that owns nothing.
-    fn empty_value(&mut self, ty: Ty, span: Span) -> Expr {
+    pub(crate) fn empty_value(&mut self, ty: Ty, span: Span) -> Expr {
         if self.program.types.as_pointer(ty).is_some() {
             return self.node(ExprKind::Null, ty, span);
         }
@@ -176,7 +176,7 @@ impl Checker<'_> {
         let types = &self.program.types;
         let is_local = matches!(*read.kind, ExprKind::Local(_));
         stored.iter().any(|place| match types.as_record(place.ty.ty) {
-            // A variable is no field, and a field no variable.
+            // A variable is not a field of anything.
             None if is_local && matches!(*place.kind, ExprKind::Field(..)) => false,
             None => is_same(place, read) || types.same_modulo_regions(place.ty.ty, read.ty.ty),
             Some(_) => match &*read.kind {

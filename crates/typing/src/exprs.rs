@@ -504,10 +504,7 @@ impl Checker<'_> {
         if self.guarded_place(&place) || !self.check_whole(&place) || self.cursor(&place).is_some() {
             return Some(StmtKind::Expr(self.error_node(e.span)));
         }
-        let (init, _) = self.initialiser(&ast::Initializer::List(vec![], e.span), whole, e.span);
-        let local = self.new_local(None, Qty::plain(whole), e.span, false);
-        let empty = self.place_node(ExprKind::CompoundLit(local, init), Qty::plain(whole), e.span);
-        let empty = self.rvalue(empty);
+        let empty = self.empty_value(whole, e.span);
         let empty = self.coerce(empty, whole, Why::Store);
         let ty = self.value_type(whole);
         Some(StmtKind::Expr(self.node(ExprKind::Assign(place, empty), ty, e.span)))

@@ -16,8 +16,7 @@ use super::Moved;
 use crate::framework::Point;
 
 impl Moved<'_> {
-    /// Whether the slot is the element behind the last, by a count that the block of the point takes
-    /// one from.
+    /// Whether the slot is the element just past the last one, by a count that this block decrements.
     pub(super) fn is_popped(&self, at: Point, slot: &Place) -> bool {
         let Some(block) = self.body.blocks.get(at.block.0 as usize) else { return false };
         let Some(index) = self.index_of(block, at.stmt, slot) else { return false };

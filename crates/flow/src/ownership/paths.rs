@@ -346,8 +346,7 @@ impl Paths {
 
     /// Of the cursor of `expose (p)`: what `p` is.
     fn exposed_name(&self, program: &Program, body: &Body, cursor: Local) -> Option<String> {
-        let stmts = body.blocks.iter().flat_map(|b| &b.stmts);
-        let (_, over) = stmts.filter_map(|stmt| stmt.kind.as_cursor()).find(|(local, _)| *local == cursor)?;
+        let over = mir::cursors::beginning(body, cursor)?;
         let (_, way) = over.proj.split_last().filter(|(last, _)| **last == Proj::Deref)?;
         let pointer = Place { base: over.base, proj: way.to_vec() };
         let found = self.find(&program.types, &pointer).filter(|f| f.exact)?;

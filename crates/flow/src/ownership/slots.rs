@@ -11,7 +11,7 @@
 //! read its arguments (`[[lee::waits]]`: `printf`) is a leaf for these; after it, what was lent
 //! before may be gone.
 
-use mir::effects::{accesses, flags, Code, Kind, Loan};
+use mir::effects::{accesses, flags};
 use mir::ir::*;
 
 use super::effects::Report;
@@ -20,7 +20,7 @@ use super::report::Finding;
 use super::state::State;
 use super::Ownership;
 use crate::framework::Point;
-use crate::leaf::waits;
+use crate::leaf::{may_change_owners, touch, waits, Touch};
 use crate::regions::Form;
 
 /// Slots that a statement may empty.
@@ -104,12 +104,7 @@ impl Ownership<'_> {
             let leaf = self.known.leaves.is_leaf(self.program, self.body, &call);
             return if leaf { call.dest.as_ref().and_then(|dest| self.changed(dest)) } else { Some(Slots::All) };
         }
-        let flags = flags(kind);
-        if flags.code != Code::Own || flags.collects || flags.waits {
-            return Some(Slots::All);
-        }
-        // A value, or a check, only reads what pointers lead to.
-        if flags.memory && kind.value().is_none() && kind.as_check().is_none() {
+        if may_change_owners(kind) {
             return Some(Slots::All);
         }
         // What goes to a temporary is still there.
@@ -120,18 +115,10 @@ impl Ownership<'_> {
         }
         let mut found = None;
         accesses(kind, &mut |place, kind, _| {
-            let slots = match kind {
-                Kind::Drop | Kind::Free => Some(Slots::All),
-                Kind::Write | Kind::Exchange | Kind::Move | Kind::Address(Loan::Exclusive) | Kind::End => {
-                    self.changed(place)
-                }
-                Kind::Read
-                | Kind::Copy
-                | Kind::Step
-                | Kind::Address(Loan::Shared)
-                | Kind::Lend(_)
-                | Kind::Begin
-                | Kind::Mention => None,
+            let slots = match touch(kind) {
+                Touch::Releases => Some(Slots::All),
+                Touch::Changes => self.changed(place),
+                Touch::Keeps => None,
             };
             found = match (found, slots) {
                 (None, other) | (other, None) => other,
