@@ -28,6 +28,8 @@ pub(crate) struct Lower<'t, 'p> {
     pub scope: ScopeId,
     /// Innermost of what the scopes around hold: a path in the tree `lives`.
     pub live: usize,
+    /// How many blocks and statements of statements are around.
+    pub nesting: u32,
     /// All locals and defers in their nesting.
     pub lives: Vec<LiveNode<'t>>,
     /// Where each tree local is.
@@ -94,8 +96,8 @@ pub(crate) struct Switch {
     pub place: Option<(Place, Qty)>,
     /// The end of a `switch (state d)`.
     pub end: Option<Place>,
-    /// The binding of the last label.
-    pub binding: Option<usize>,
+    /// The binding of the last label, and how deep that label stands.
+    pub binding: Option<(usize, u32)>,
 }
 
 impl<'t, 'p> Lower<'t, 'p> {
@@ -126,6 +128,7 @@ impl<'t, 'p> Lower<'t, 'p> {
             is_unsafe: tree.is_unsafe,
             scope: ScopeId(0),
             live: 0,
+            nesting: 0,
             lives: vec![LiveNode::root()],
             locals: vec![],
             taken: effects::address_taken(tree),

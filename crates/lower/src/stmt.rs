@@ -34,7 +34,9 @@ impl<'t> Lower<'t, '_> {
                 if let Some(region) = block.region {
                     self.place_region(region);
                 }
+                self.nesting += 1;
                 self.block_stmts(block);
+                self.nesting -= 1;
                 self.close_scope(scope);
             }
             Tree::If(..) => self.if_chain(s),
@@ -244,7 +246,9 @@ impl<'t> Lower<'t, '_> {
         }
         let before = self.live;
         let outer = self.scope;
+        self.nesting += 1;
         self.stmt(s);
+        self.nesting -= 1;
         if self.live == before {
             return;
         }
@@ -400,10 +404,12 @@ impl<'t> Lower<'t, '_> {
     }
 
     /// The variable that the last label bound is gone, unless something else was declared after
-    /// it.
+    /// it. A label in a statement that stands after that label, such as an `if`, ends nothing: the
+    /// variable is still there where that statement ends, so a jump to the label brings it to life.
     fn end_binding(&mut self) {
+        let nesting = self.nesting;
         let Some(switch) = self.switches.last_mut() else { return };
-        if let Some(binding) = switch.binding.take() {
+        if let Some((binding, _)) = switch.binding.take_if(|(_, at)| *at == nesting) {
             if binding == self.live {
                 let parent = self.lives[binding].parent;
                 self.unwind(parent);
@@ -432,9 +438,9 @@ impl<'t> Lower<'t, '_> {
         if let (Some((id, bind)), Some((place, _))) = (binding, place) {
             let local = self.local(id);
             self.declare_live(local);
-            let bound = self.live;
+            let (bound, nesting) = (self.live, self.nesting);
             if let Some(switch) = self.switches.last_mut() {
-                switch.binding = Some(bound);
+                switch.binding = Some((bound, nesting));
             }
             let payload = place.then(Proj::Field(member));
             let span = self.body.locals.get(local.0 as usize).map_or(self.span, |decl| decl.span);

@@ -67,6 +67,20 @@ impl Resolver {
         }
     }
 
+    /// The place with temporaries at its base that are addresses replaced by what they are the
+    /// address of: `*&p` is `p`.
+    pub fn of_address(&self, place: &Place) -> Place {
+        let mut place = place.clone();
+        // As below, the count is a guard.
+        for _ in 0..self.sources.len() {
+            let Some(base) = place.base_local().filter(|_| place.proj.first() == Some(&Proj::Deref)) else { break };
+            let Some(Some(Source::Address(of))) = self.sources.get(base.0 as usize) else { break };
+            let rest = place.proj.get(1..).unwrap_or(&[]);
+            place = Place { base: of.base, proj: of.proj.iter().chain(rest).cloned().collect() };
+        }
+        place
+    }
+
     /// The place with the pointer temporaries at its base replaced by what they were computed from.
     pub fn place(&self, place: &Place) -> Place {
         let mut place = place.clone();

@@ -9,12 +9,12 @@ use source::Span;
 use syntax::ast;
 
 /// One assignment of a group.
-struct Store<'a> {
+pub(crate) struct Store<'a> {
     place: Expr,
-    value: std::borrow::Cow<'a, ast::Expr>,
+    pub value: std::borrow::Cow<'a, ast::Expr>,
     base: Span,
-    field: u32,
-    pointer: bool,
+    pub field: u32,
+    pub pointer: bool,
 }
 
 impl Checker<'_> {
@@ -37,8 +37,18 @@ impl Checker<'_> {
             }
             group.push(store);
         }
-        let fields = self.program.types.record(record).fields.clone()?;
-        let complete = group.iter().any(|s| s.pointer)
+        if !self.is_complete(record, &group.iter().collect::<Vec<_>>()) {
+            return None;
+        }
+        let used = group.len();
+        let span = stmts.first()?.span.to(stmts.get(used - 1)?.span);
+        self.emit_group(group, span).map(|stmts| (stmts, used))
+    }
+
+    /// Whether a pointer and a count are stored, and of each count all pointers that it counts.
+    pub(crate) fn is_complete(&self, record: RecordId, group: &[&Store]) -> bool {
+        let Some(fields) = &self.program.types.record(record).fields else { return false };
+        group.iter().any(|s| s.pointer)
             && group.iter().any(|s| !s.pointer)
             && group.iter().filter(|s| !s.pointer).all(|counter| {
                 fields.iter().enumerate().all(|(n, f)| {
@@ -46,13 +56,7 @@ impl Checker<'_> {
                         self.pointer_count(f.ty.ty).is_some_and(|c| self.count_fields(c).contains(&counter.field));
                     !mentions || group.iter().any(|s| s.field == n as u32)
                 })
-            });
-        if !complete {
-            return None;
-        }
-        let used = group.len();
-        let span = stmts.first()?.span.to(stmts.get(used - 1)?.span);
-        self.emit_group(group, span).map(|stmts| (stmts, used))
+            })
     }
 
     fn pointer_count(&self, ty: Ty) -> Option<CountId> {
@@ -62,13 +66,13 @@ impl Checker<'_> {
         }
     }
 
-    fn store_record(&self, store: &Store) -> Option<RecordId> {
+    pub(crate) fn store_record(&self, store: &Store) -> Option<RecordId> {
         let ExprKind::Field(base, _) = &*store.place.kind else { return None };
         self.program.types.as_record(base.ty.ty)
     }
 
     /// The assignment, if it is to a counted pointer or a counter of a record.
-    fn counted_store<'a>(
+    pub(crate) fn counted_store<'a>(
         &mut self,
         (place, op, value): (&'a ast::Expr, Option<ast::BinaryOp>, &'a ast::Expr),
     ) -> Option<Store<'a>> {
@@ -223,7 +227,7 @@ pub(crate) fn old_of(value: &mut Expr) -> Option<&mut Expr> {
 }
 
 /// `place = value;` or `place op= value;`
-fn assignment(stmt: &ast::Stmt) -> Option<(&ast::Expr, Option<ast::BinaryOp>, &ast::Expr)> {
+pub(crate) fn assignment(stmt: &ast::Stmt) -> Option<(&ast::Expr, Option<ast::BinaryOp>, &ast::Expr)> {
     let ast::StmtKind::Expr(e) = &stmt.kind else { return None };
     let ast::ExprKind::Assign(op, place, value) = &e.kind else { return None };
     matches!(place.kind, ast::ExprKind::Arrow(..) | ast::ExprKind::Dot(..)).then_some((
@@ -234,7 +238,7 @@ fn assignment(stmt: &ast::Stmt) -> Option<(&ast::Expr, Option<ast::BinaryOp>, &a
 }
 
 /// Whether evaluating the expression twice is the same as once.
-fn is_pure(e: &ast::Expr) -> bool {
+pub(crate) fn is_pure(e: &ast::Expr) -> bool {
     match &e.kind {
         ast::ExprKind::Ident(_) | ast::ExprKind::Int(_) => true,
         ast::ExprKind::Arrow(base, _) | ast::ExprKind::Dot(base, _) => is_pure(base),

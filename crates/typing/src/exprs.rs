@@ -471,7 +471,12 @@ impl Checker<'_> {
     pub(crate) fn cleared(&mut self, e: &ast::Expr) -> Option<StmtKind> {
         let ast::ExprKind::Call { callee, args, question: false } = &e.kind else { return None };
         let (ast::ExprKind::Ident(name), [pointer, value, size]) = (&callee.kind, &args[..]) else { return None };
-        let zero = matches!(&value.kind, ast::ExprKind::Int(n) if n.value == 0);
+        let zero = match &value.kind {
+            ast::ExprKind::Int(n) => n.value == 0,
+            ast::ExprKind::Char(c, _) => *c == 0,
+            ast::ExprKind::Bool(b) => !b,
+            _ => false,
+        };
         if name.as_str() != "memset" || !zero || !self.checked() {
             return None;
         }

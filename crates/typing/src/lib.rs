@@ -51,6 +51,7 @@ pub mod regions;
 mod scope;
 mod sizes;
 mod specs;
+mod spread_counts;
 mod stmts;
 pub mod subst;
 mod switches;

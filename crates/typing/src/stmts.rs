@@ -51,6 +51,11 @@ impl Checker<'_> {
                 at += used;
                 continue;
             }
+            if let Some((group, used)) = self.spread_group(&block.stmts[at..]) {
+                stmts.extend(self.stmt(&group));
+                at += used;
+                continue;
+            }
             match self.stmt(stmt) {
                 Some(Stmt { kind: StmtKind::Block(group), .. })
                     if matches!(stmt.kind, ast::StmtKind::Decl(_) | ast::StmtKind::Arena { .. }) =>

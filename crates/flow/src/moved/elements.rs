@@ -48,6 +48,11 @@ impl Elements {
         Elements { resolver, sums }
     }
 
+    /// The array that an element behind a pointer lies in.
+    pub fn array(&self, place: &Place) -> Place {
+        self.resolver.place(place)
+    }
+
     /// The place by its element, if it is in one that is told apart; else as it is.
     pub fn place(&self, place: &Place) -> Place {
         let sum =

@@ -19,6 +19,7 @@
 mod elements;
 mod later;
 mod popped;
+mod shifted;
 mod stored;
 mod taken;
 
@@ -27,9 +28,9 @@ use mir::effects::{accesses, parts_mut, term_accesses, term_parts_mut, Kind, Par
 use mir::ir::*;
 use mir::ty::{owns, place_ty};
 use rustc_hash::FxHashSet;
-use typing::types::Qty;
+use typing::types::{Qty, Ty};
 
-use crate::framework::{count_work, solve, Analysis, Direction, Edge, Item, Point};
+use crate::framework::{count_work, points, solve, Analysis, Direction, Edge, Item, Point};
 use crate::leaf::Leaves;
 use crate::ownership::paths::{cursors, is_kept};
 use elements::Elements;
@@ -64,8 +65,8 @@ enum Change {
     Term(TermKind),
     /// The slot is exchanged with the path, which is null before.
     Exchange(Place, Place),
-    /// The same with a temporary, from which a pointer with bounds is made.
-    Counted(Place),
+    /// The same with a temporary, from which a pointer with bounds is made, or which moves on.
+    Next(Place),
     /// What the slot holds is freed, and the slot is null.
     Clear(Place),
 }
@@ -109,17 +110,11 @@ pub(crate) fn run(program: &Program, leaves: &Leaves, body: &mut Body) {
                 let block = body.blocks.get_mut(at.block.0 as usize);
                 let (Ok(ty), Some(block)) = (ty, block) else { continue };
                 let Some(stmt) = block.stmts.get_mut(at.stmt) else { continue };
-                let made = match program.types.as_pointer(ty) {
-                    Some(_) => {
-                        let null = Rvalue::Use(Operand::Const(Const::Null(ty)));
-                        vec![StmtKind::Assign(to.clone(), null), StmtKind::Swap(to, slot)]
-                    }
-                    None => taken::struct_taken(program, ty, &to, &slot),
-                };
+                let made = take_out(program, ty, &to, &slot);
                 let made: Vec<Stmt> = made.into_iter().map(|kind| Stmt { kind, ..stmt.clone() }).collect();
                 block.stmts.splice(at.stmt..=at.stmt, made);
             }
-            Change::Counted(slot) => {
+            Change::Next(slot) => {
                 let ty = place_ty(program, body, &slot);
                 let stmt = body.blocks.get(at.block.0 as usize).and_then(|b| b.stmts.get(at.stmt)).cloned();
                 let decl = stmt.as_ref().and_then(|s| s.kind.as_assign()).and_then(|(dest, _)| dest.base_local());
@@ -134,16 +129,15 @@ pub(crate) fn run(program: &Program, leaves: &Leaves, body: &mut Body) {
                     uses: vec![],
                     ..decl
                 });
-                let null = Rvalue::Use(Operand::Const(Const::Null(ty.ty)));
-                let store = Stmt { kind: StmtKind::Assign(taken.clone(), null), ..stmt.clone() };
-                let swap = Stmt { kind: StmtKind::Swap(taken.clone(), slot), ..stmt.clone() };
+                let made = take_out(program, ty.ty, &taken, &slot);
+                let made: Vec<Stmt> = made.into_iter().map(|kind| Stmt { kind, ..stmt.clone() }).collect();
                 parts_mut(&mut stmt.kind, &mut |part| {
                     if let PartMut::Operand(operand @ Operand::Move(_), _) = part {
                         *operand = Operand::Move(taken.clone());
                     }
                 });
                 if let Some(block) = body.blocks.get_mut(at.block.0 as usize) {
-                    block.stmts.splice(at.stmt..=at.stmt, [store, swap, stmt]);
+                    block.stmts.splice(at.stmt..=at.stmt, made.into_iter().chain([stmt]));
                 }
             }
             Change::Clear(slot) => {
@@ -160,6 +154,17 @@ pub(crate) fn run(program: &Program, leaves: &Leaves, body: &mut Body) {
     }
 }
 
+/// Exchanges what is in the slot with nothing, which the path gets before.
+fn take_out(program: &Program, ty: Ty, to: &Place, slot: &Place) -> Vec<StmtKind> {
+    match program.types.as_pointer(ty) {
+        Some(_) => {
+            let null = Rvalue::Use(Operand::Const(Const::Null(ty)));
+            vec![StmtKind::Assign(to.clone(), null), StmtKind::Swap(to.clone(), slot.clone())]
+        }
+        None => taken::struct_taken(program, ty, to, slot),
+    }
+}
+
 /// The changes to one body, and the moves out of slots that are refused: the slot could be seen empty.
 fn find(program: &Program, leaves: &Leaves, body: &Body) -> (Vec<(Point, Change)>, Vec<Point>) {
     let mut moved = Moved::new(program, leaves, body);
@@ -171,7 +176,7 @@ fn find(program: &Program, leaves: &Leaves, body: &Body) -> (Vec<(Point, Change)
             paths.push(from.clone());
         }
     }
-    if moved.takes.is_empty() && paths.is_empty() {
+    if moved.takes.is_empty() && paths.is_empty() && !points(body).any(|(at, stmt)| moved.shifted(at, stmt).is_some()) {
         return (vec![], vec![]);
     }
     moved.stored = Stored::new(body, paths);
@@ -198,12 +203,17 @@ impl Moved<'_> {
                 let mut after = state.clone();
                 match item {
                     Item::Stmt(stmt) => {
-                        changes
-                            .extend(replace(&self.names(state, at), &stmt.kind).map(|kind| (at, Change::Stmt(kind))));
+                        match replace(&self.names(state, at), &stmt.kind) {
+                            Some(kind) => changes.push((at, Change::Stmt(kind))),
+                            None => {
+                                let shifted = self.shifted(at, stmt);
+                                changes.extend(shifted.map(|slot| (at, Change::Next(slot.clone()))));
+                            }
+                        }
                         self.step(&mut after, at, stmt, &mut |take| seen.push(take));
                         if let Some((slot, to)) = self.takes.contains(&at).then(|| self.take(at, stmt)).flatten() {
                             changes.push(match stmt.kind.as_assign().and_then(|(_, v)| v.as_make_counted()) {
-                                Some(_) => (at, Change::Counted(slot.clone())),
+                                Some(_) => (at, Change::Next(slot.clone())),
                                 None => (at, Change::Exchange(to.clone(), slot.clone())),
                             });
                         }

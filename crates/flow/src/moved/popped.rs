@@ -107,7 +107,7 @@ impl Moved<'_> {
 }
 
 /// The last assignment to the local, and where it is.
-fn defined<'s>(stmts: &'s [Stmt], local: &Local) -> Option<(usize, &'s Rvalue)> {
+pub(super) fn defined<'s>(stmts: &'s [Stmt], local: &Local) -> Option<(usize, &'s Rvalue)> {
     let found = stmts.iter().enumerate().rev().find_map(|(n, stmt)| {
         let (dest, value) = stmt.kind.as_assign()?;
         (dest.as_local() == Some(*local)).then_some((n, value))

@@ -204,7 +204,7 @@ impl Moved<'_> {
     }
 
     /// Whether the index is one that changes by its name only.
-    fn is_steady(&self, index: &Operand) -> bool {
+    pub(super) fn is_steady(&self, index: &Operand) -> bool {
         let Some(place) = index.place() else { return true };
         let decl = place.as_local().and_then(|local| self.body.locals.get(local.0 as usize));
         decl.is_some_and(|decl| !decl.address_taken)
@@ -394,7 +394,7 @@ impl Moved<'_> {
 
 /// The parts of a struct, each by its way there, and whether they own something: unique pointers, and
 /// what owns nothing. `None` if some part is neither, or the struct owns nothing.
-fn parts(program: &Program, ty: Ty, depth: u32) -> Option<Vec<(Vec<Proj>, bool)>> {
+pub(super) fn parts(program: &Program, ty: Ty, depth: u32) -> Option<Vec<(Vec<Proj>, bool)>> {
     let types = &program.types;
     let record = types.as_record(ty).map(|id| types.record(id)).filter(|r| r.kind == RecordKind::Struct)?;
     if !owns(types, ty) || !record.exists.is_empty() || depth > 8 {

@@ -170,14 +170,18 @@ impl State {
         self.of(node) & bit != 0
     }
 
-    /// The path and all below it become this.
+    /// The path and all below it become this. In what is null, and behind it, nothing is owned.
     pub fn set(&mut self, paths: &Paths, node: NodeId, bits: u8, site: u32) {
         for n in paths.below(node) {
             if let (Some(b), Some(s)) = (self.bits.get_mut(n), self.sites.get_mut(n)) {
                 *b = bits;
                 *s = site;
             }
-            self.rich.insert(n);
+            if bits == NULL {
+                self.rich.remove(n);
+            } else {
+                self.rich.insert(n);
+            }
             self.untest(n);
         }
     }

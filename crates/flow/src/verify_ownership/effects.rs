@@ -504,9 +504,13 @@ impl Walker<'_> {
         if let Some(token) = value.owned.filter(|_| !owns(&self.program.types, ty)) {
             m.things.entry(token).and_modify(|t| t.owed = false);
         }
-        let kept = |t: &Token| dest.local_part().is_none() && m.in_slots.contains(t) || !is_temp && m.looks.contains(t);
-        if value.needs.iter().any(kept) {
+        let kept = |t: &Token| m.looks.contains(t) || m.in_slots.contains(t);
+        if dest.local_part().is_none() && value.needs.iter().any(kept) {
             self.wrong("keeps what is in a slot");
+        }
+        // A look is for one access: a variable that keeps it is not read.
+        if !is_temp && value.needs.iter().any(|t| m.looks.contains(t)) {
+            value.needs.insert(m.token(Thing { alive: false, zeroed: false, owed: false, lent: false, depth: 0 }));
         }
         if !is_temp {
             self.arrives_at(m, &value, dest, "a pointer is kept where it may outlive its target");

@@ -38,8 +38,10 @@ impl Walker<'_> {
     }
 
     /// Whether a place is a container slot: a pointer that others may have leads to it, after the
-    /// last view. A cursor is not such a pointer.
+    /// last view. A cursor is not such a pointer, nor is one that was just made of a variable's
+    /// address.
     pub(super) fn is_slot(&self, place: &Place) -> bool {
+        let place = &self.resolver.of_address(place);
         let (mut through, mut view) = (false, false);
         for (n, step) in place.proj.iter().enumerate() {
             if *step != Proj::Deref {
@@ -62,6 +64,7 @@ impl Walker<'_> {
 
     /// Whether the place lies behind an owned pointer that is in a slot itself.
     pub(super) fn is_in_content(&self, place: &Place) -> bool {
+        let place = &self.resolver.of_address(place);
         let Some(last) = place.proj.iter().rposition(|step| *step == Proj::Deref) else { return false };
         let pointer = Place { base: place.base, proj: place.proj.iter().take(last).cloned().collect() };
         let own = self.program.types.as_pointer(self.place_ty(&pointer)).map(|p| p.own);
