@@ -391,6 +391,8 @@ impl<'t> Lower<'t, '_> {
         let size = self.size_of(alloc.elem);
         self.check(Check::Enough(size.clone(), bytes.clone()));
         let extra = self.temp_of(Rvalue::Binary(BinOp::Sub, bytes, size, ulong), ulong);
+        let extra = self.freeze(extra);
+        self.check_fresh_count(alloc.elem, &extra);
         let one = self.int(1, long);
         let fresh = Fresh { handle: None, counted: false, fallible: alloc.fallible };
         let block = self.allocate(alloc.elem, one, Some(extra.clone()), false, fresh, thin);
@@ -409,6 +411,22 @@ impl<'t> Lower<'t, '_> {
         }
         let value = self.convert_pointer(block, thin, ty);
         self.assign(Place::local(dest), Rvalue::Use(value));
+    }
+
+    /// There is room for the elements that the count of a fresh record says, in which all fields are
+    /// zero: of `counted_by(n + 1)` for one.
+    fn check_fresh_count(&mut self, elem: Ty, extra: &Operand) {
+        let record = self.program.types.as_record(elem);
+        let member = record.and_then(|record| self.program.types.flexible_member(record));
+        let Some((_, item, Some(count))) = member else { return };
+        let least = self.program.types.count_of_zeros(count);
+        if least > 0 {
+            let (ulong, long) = (self.common().ulong, self.common().long);
+            let size = self.size_of(item.ty);
+            let room = self.divided(extra.clone(), size, ulong, long);
+            let least = self.int(i128::from(least), long);
+            self.check(Check::Count(least, room));
+        }
     }
 
     /// Copies a record and the elements that its count says; they must fit.

@@ -308,7 +308,7 @@ impl<'t> Lower<'t, '_> {
     }
 
     /// The count of a flexible array is set once, as far as the block reaches that was allocated
-    /// for the record; then it only shrinks.
+    /// for the record; then it only shrinks. Before, it is what zeros make it.
     #[allow(clippy::too_many_arguments)]
     fn check_flexible(
         &mut self,
@@ -326,7 +326,8 @@ impl<'t> Lower<'t, '_> {
         let grows = self.temp_of(Rvalue::Binary(BinOp::Gt, new.clone(), there.clone(), long), int);
         let record = record.clone();
         self.when(grows, move |this| {
-            let was_set = this.clamp(there.clone());
+            let least = this.int(i128::from(this.program.types.count_of_zeros(count).max(0)), long);
+            let was_set = this.temp_of(Rvalue::Binary(BinOp::Gt, there.clone(), least, long), int);
             let stays = new.clone();
             this.when(was_set, |this| this.check(Check::Count(stays, there)));
             let record_ty = this.program.types.intern(TyKind::Record(id));

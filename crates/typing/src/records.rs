@@ -790,6 +790,16 @@ impl Checker<'_> {
                 seen.push(name);
             }
             if let TyKind::Array { elem, len: ArrayLen::Flexible(count), terminated } = *self.kind(field.ty.ty) {
+                if terminated {
+                    self.error_help(
+                        codes::COUNT,
+                        field.span,
+                        "no zero stands after the elements of a flexible array: it is not `null_terminated`",
+                        "write `counted_by(n)`; where a string is wanted, a zero is looked for among the `n` elements",
+                    );
+                    let plain = TyKind::Array { elem, len: ArrayLen::Flexible(count), terminated: false };
+                    field.ty.ty = self.types().intern(plain);
+                }
                 if at != last || spec.kind != ast::RecordKind::Struct || at == 0 {
                     let zero = self.types().intern(TyKind::Array { elem, len: ArrayLen::Const(0), terminated });
                     if count.is_some() || at != last {

@@ -855,6 +855,19 @@ impl TypeStore {
         self.counts.get(id.0 as usize).unwrap_or(&CountExpr::Const(0))
     }
 
+    /// The value of a count whose fields are all zero.
+    pub fn count_of_zeros(&self, id: CountId) -> i64 {
+        let zeros = |id| self.count_of_zeros(id);
+        match *self.count_expr(id) {
+            CountExpr::Const(n) => n,
+            CountExpr::Param(_) | CountExpr::Field(_) => 0,
+            CountExpr::Add(a, b) => zeros(a).saturating_add(zeros(b)),
+            CountExpr::Sub(a, b) => zeros(a).saturating_sub(zeros(b)),
+            CountExpr::Mul(a, b) => zeros(a).saturating_mul(zeros(b)),
+            CountExpr::Div(a, by) => zeros(a) / by.max(1),
+        }
+    }
+
     /// The record that `id` names.
     pub fn record(&self, id: RecordId) -> &Record {
         &self.records[id.0 as usize]
