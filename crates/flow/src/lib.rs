@@ -6,6 +6,7 @@ mod first_test;
 pub mod framework;
 pub mod initialised;
 mod inlining;
+mod late_steps;
 mod leaf;
 mod moved;
 mod names;

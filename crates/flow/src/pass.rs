@@ -3,7 +3,7 @@
 use crate::emptied::Emptied;
 use crate::leaf::Leaves;
 use crate::{
-    framework, initialised, inlining, moved, no_gc, null_facts, ownership, regions, typestate, verify_ownership,
+    framework, initialised, inlining, late_steps, moved, no_gc, null_facts, ownership, regions, typestate, verify_ownership,
 };
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
@@ -117,6 +117,7 @@ fn check_body(
     let mut reported = BitSet::empty(body.locals.len());
 
     report.timed("fold conditions", || framework::fold_conditions(body));
+    report.timed("late steps", || late_steps::run(body));
     report.timed("moved", || moved::run(program, &known.leaves, body));
     let facts = report.timed("null facts", || {
         let facts = null_facts::find(program, body, &Cfg::new(body));

@@ -218,7 +218,7 @@ impl<'t> Lower<'t, '_> {
             ExprKind::Move(place) => self.move_out(place, e.ty.ty),
             ExprKind::Take(place) => self.take_out(place, e.ty.ty),
             ExprKind::Borrow(kind, place) => self.borrow(*kind, place, ty),
-            ExprKind::Retain(inner) => self.retain(inner),
+            ExprKind::Retain(inner) => self.retain(inner, e.ty.ty),
             ExprKind::NewKey(kind) => Rvalue::NewKey(*kind, ty),
             ExprKind::Dispose(value, handle) => {
                 self.dispose(value, handle.as_ref());

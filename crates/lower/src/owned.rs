@@ -140,10 +140,22 @@ impl<'t> Lower<'t, '_> {
         Rvalue::Borrow(kind, access.place, ty)
     }
 
-    /// `retain(e)`
-    pub fn retain(&mut self, e: &'t Expr) -> Rvalue {
-        let value = if e.is_place() { Operand::Copy(self.place(e, Use::Read).place) } else { self.direct(e) };
-        Rvalue::Retain(value)
+    /// `retain(e)`; what a field counts has its bounds afterwards.
+    pub fn retain(&mut self, e: &'t Expr, ty: Ty) -> Rvalue {
+        if !e.is_place() {
+            let value = self.direct(e);
+            return Rvalue::Retain(value);
+        }
+        let access = self.place(e, Use::Read);
+        let held = access.qty.ty;
+        let value = Rvalue::Retain(Operand::Copy(access.place.clone()));
+        if !self.is_counted(held) {
+            return value;
+        }
+        let kept = Place::local(self.temp(held));
+        self.assign(kept.clone(), value);
+        let kept = Operand::Move(kept);
+        self.counted_owner(kept.clone(), &access.place, held, ty).unwrap_or(Rvalue::Use(kept))
     }
 
     /// `free`, `free_arena`, `release`, `rfree`.

@@ -305,6 +305,10 @@ forms! {
     Check =>
     /// The pointer and the elements that must lie in its bounds.
     as_access -> (&Operand, &Operand): Check::Access(pointer, count) => (pointer, count);
+    /// The pointer that stays with its object.
+    as_within -> &Operand: Check::Within(pointer) => pointer;
+    /// The pointer that is stepped from.
+    as_step -> &Operand: Check::Step(pointer) => pointer;
     /// The element of a pointer that is its own first element.
     as_element -> &ElementCheck: Check::Element(check) => check;
     /// What is wanted, and what is there.

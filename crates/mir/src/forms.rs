@@ -157,6 +157,8 @@ forms! {
     as_count_arith -> (BinOp, &Operand, &Operand): Rvalue::CountArith(op, a, b) => (*op, a, b);
     /// The pointer and the elements that it moves by.
     as_offset -> (&Operand, &Operand): Rvalue::Offset(pointer, by) => (pointer, by);
+    /// The two addresses whose distance is asked for.
+    as_difference -> (&Operand, &Operand): Rvalue::Difference(a, b) => (a, b);
     /// The pointer whose elements are counted up to its end.
     as_remaining -> &Operand: Rvalue::Remaining(pointer) => pointer;
     /// The string whose elements are counted up to its zero.

@@ -177,8 +177,9 @@ impl Checker<'_> {
     pub(crate) fn unguarded_union(&self, e: &Expr) -> Option<RecordId> {
         match &*e.kind {
             ExprKind::Field(base, _) => match self.program.types.as_record(base.ty.ty) {
-                Some(id) if self.program.types.record(id).kind == RecordKind::Union => {
-                    (!self.is_tagged_by(base)).then_some(id)
+                // The tag of one with a tag may lie in another.
+                Some(id) if self.program.types.record(id).kind == RecordKind::Union && !self.is_tagged_by(base) => {
+                    Some(id)
                 }
                 _ => self.unguarded_union(base),
             },

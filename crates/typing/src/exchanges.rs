@@ -123,8 +123,9 @@ impl Checker<'_> {
     fn is_exchanged(&self, a: &Expr, b: &Expr, t: LocalId) -> bool {
         let types = &self.program.types;
         let is_struct = types.as_record(a.ty.ty).is_some_and(|r| types.record(r).kind == RecordKind::Struct);
-        let nonnull = types.as_pointer(a.ty.ty).is_some_and(|p| p.nonnull);
-        let held = types.owns(a.ty.ty) && !nonnull && (is_struct || types.as_pointer(a.ty.ty).is_some());
+        // What a field counts would get the other's bounds.
+        let other = types.as_pointer(a.ty.ty).is_some_and(|p| p.nonnull || matches!(p.bounds, Bounds::Counted(_)));
+        let held = types.owns(a.ty.ty) && !other && (is_struct || types.as_pointer(a.ty.ty).is_some());
         let plain = |e: &Expr| !e.ty.quals.is_volatile && !e.ty.quals.is_atomic && !e.ty.quals.is_const;
         held && types.same_modulo_regions(a.ty.ty, b.ty.ty)
             && !types.needs_init(a.ty.ty)

@@ -780,6 +780,15 @@ impl Checker<'_> {
 
     fn check_fields(&mut self, spec: &ast::RecordSpec, fields: &mut [Field]) {
         self.check_tag_values(fields);
+        let bound = fields.iter().find(|field| field.tagged_by.is_some());
+        if let Some(field) = bound.filter(|_| spec.kind != ast::RecordKind::Struct) {
+            self.error_help(
+                codes::TAGGED,
+                field.span,
+                "a union is `tagged_by` a field of a struct: in a union the tag would lie in the same bytes",
+                "put the tag and the union into a struct",
+            );
+        }
         let mut seen: Vec<Symbol> = vec![];
         let last = fields.len().saturating_sub(1);
         for (at, field) in fields.iter_mut().enumerate() {
@@ -824,7 +833,7 @@ impl Checker<'_> {
                 self.error(codes::TAGGED, field.span, "a member of a tagged union has a name and is no bit-field");
             }
         }
-        self.check_counts(fields);
+        self.check_counts(fields, spec.kind);
     }
 
     /// Of a union that owns something, something tells which member is there; fields mention
@@ -904,8 +913,9 @@ impl Checker<'_> {
         }
     }
 
-    /// Fields that counts mention are integers.
-    fn check_counts(&mut self, fields: &[Field]) {
+    /// Fields that counts mention are integers of a struct: what else lies in the bytes of a union is
+    /// no count.
+    fn check_counts(&mut self, fields: &[Field], kind: ast::RecordKind) {
         for field in fields {
             let count = match *self.kind(field.ty.ty) {
                 TyKind::Ptr(Pointer { bounds: Bounds::Counted(id), .. }) => Some(id),
@@ -913,6 +923,14 @@ impl Checker<'_> {
                 _ => None,
             };
             let Some(count) = count else { continue };
+            if kind != ast::RecordKind::Struct && !self.options.plain_c {
+                self.error_help(
+                    codes::COUNT,
+                    field.span,
+                    "a member of a union has no count: the members lie in the same bytes",
+                    "put pointer and count into a struct that is the member",
+                );
+            }
             for n in self.count_fields(count) {
                 let Some(counter) = fields.get(n as usize) else { continue };
                 if !matches!(self.kind(counter.ty.ty), TyKind::Int(_) | TyKind::Enum(_) | TyKind::Error) {

@@ -80,7 +80,14 @@ impl Checker<'_> {
             ast::TypeSpec::Enum(spec) => Qty::plain(self.enum_spec(spec, place)),
             ast::TypeSpec::TypeofExpr(e, unqual) => {
                 let e = self.unevaluated(e);
-                let e = self.declared_place(e);
+                let mut e = self.declared_place(e);
+                // A count is one of the fields beside, which are others where the type is named.
+                if let TyKind::Array { elem, len: ArrayLen::Flexible(Some(_)), terminated } = *self.kind(e.ty.ty) {
+                    let plain = TyKind::Array { elem, len: ArrayLen::Flexible(None), terminated };
+                    e.ty.ty = self.types().intern(plain);
+                } else if !self.options.plain_c {
+                    e.ty.ty = self.value_type(e.ty.ty);
+                }
                 if *unqual {
                     Qty::plain(e.ty.ty)
                 } else {

@@ -23,6 +23,9 @@
 
 use crate::checker::Checker;
 use crate::counts::{assignment, is_pure, Store};
+use crate::scope::Entity;
+use crate::tree::{ExprKind as TypedKind, Trust};
+use crate::types::RecordKind;
 use source::{Span, Symbol};
 use std::borrow::Cow;
 use syntax::ast::{self, BinaryOp, ExprKind, UnaryOp};
@@ -57,12 +60,12 @@ impl Checker<'_> {
         if !self.checked() || self.options.plain_c {
             return None;
         }
-        let (first, guard) = store_of(stmts.first()?)?;
+        let (first, guard) = self.store_of(stmts.first()?)?;
         // Most assignments are no such group; types are looked at only where another to a field of
         // the same base follows.
         let base = self.map.snippet(base_of(first.0)?.span).to_string();
         let same_base = |this: &Self, stmt: &ast::Stmt| {
-            let other = store_of(stmt).and_then(|((place, ..), _)| base_of(place));
+            let other = this.store_of(stmt).and_then(|((place, ..), _)| base_of(place));
             other.is_some_and(|other| this.map.snippet(other.span) == base)
         };
         if !stmts.iter().take(MOST).skip(1).any(|stmt| same_base(self, stmt)) {
@@ -72,7 +75,7 @@ impl Checker<'_> {
         let store = self.counted_store(first)?;
         let record = self.store_record(&store)?;
         let mut of = vec![];
-        if !is_calm(base_of(place)?, &mut of) {
+        if !is_calm(base_of(place)?, &mut of, &mut vec![]) {
             return None;
         }
         let mut group = Group { base, of, stores: vec![], items: vec![], waiting: vec![] };
@@ -81,12 +84,12 @@ impl Checker<'_> {
         let mut whole = group.items.len();
         let mut used = 1;
         for (n, stmt) in stmts.iter().enumerate().take(MOST).skip(1) {
-            if let Some((parts, guard)) = store_of(stmt) {
+            if let Some((parts, guard)) = self.store_of(stmt) {
                 let place = parts.0;
                 let is_base = base_of(place).is_some_and(|b| self.map.snippet(b.span) == group.base);
                 let store = if is_base { self.counted_store(parts) } else { None };
                 if let Some(store) = store {
-                    let again = group.stores.iter().any(|(s, _)| s.field == store.field);
+                    let again = group.stores.iter().any(|(s, _)| s.field == store.field) || self.calls_others(&store.value);
                     if again || self.store_record(&store) != Some(record) || !group.is_other(&store.value) {
                         break;
                     }
@@ -110,13 +113,13 @@ impl Checker<'_> {
         Some((group.block(span), used))
     }
 
-    fn item_between<'a>(&self, group: &Group<'a>, stmt: &'a ast::Stmt) -> Option<Item<'a>> {
+    fn item_between<'a>(&mut self, group: &Group<'a>, stmt: &'a ast::Stmt) -> Option<Item<'a>> {
         if let ast::StmtKind::If { cond, then, other: None } = &stmt.kind {
             let tested = null_test(cond)?;
             let text = self.map.snippet(tested.span);
             let is_it = |(store, place): &(Store, &ast::Expr)| store.pointer && self.map.snippet(place.span) == text;
             let number = group.stores.iter().position(is_it)?;
-            return leaves(then).then_some(Item::Guard(number, then));
+            return self.leaves(then).then_some(Item::Guard(number, then));
         }
         let ast::StmtKind::Expr(e) = &stmt.kind else { return None };
         let (place, value) = match &e.kind {
@@ -132,7 +135,65 @@ impl Checker<'_> {
             _ => return None,
         };
         let apart = is_pure(place) && group.is_other(place) && value.is_none_or(|v| group.is_other(v));
-        (apart && !group.of.contains(&changed)).then_some(Item::Between(stmt))
+        let calls = |e: &ast::Expr| self.calls_others(e);
+        let scalar = !calls(place) && value.is_none_or(|v| !calls(v)) && self.is_scalar_place(place);
+        (apart && scalar && !group.of.contains(&changed)).then_some(Item::Between(stmt))
+    }
+
+    /// `p->m = v;`, or `if (!(p->m = v)) return;` with what leaves the block.
+    fn store_of<'a>(&self, stmt: &'a ast::Stmt) -> Option<(Parts<'a>, Option<&'a ast::Stmt>)> {
+        if let ast::StmtKind::If { cond, then, other: None } = &stmt.kind {
+            let ExprKind::Assign(None, place, value) = &null_test(cond)?.kind else { return None };
+            let field = matches!(place.kind, ExprKind::Arrow(..) | ExprKind::Dot(..));
+            return (field && self.leaves(then)).then_some(((place, None, value), Some(then)));
+        }
+        Some((assignment(stmt)?, None))
+    }
+
+    /// Whether control never comes out at the end of the statement.
+    fn leaves(&self, stmt: &ast::Stmt) -> bool {
+        match &stmt.kind {
+            ast::StmtKind::Block(block) => block.stmts.last().is_some_and(|last| self.leaves(last)),
+            ast::StmtKind::Return(_) | ast::StmtKind::Goto(_) | ast::StmtKind::Break | ast::StmtKind::Continue => true,
+            ast::StmtKind::Expr(e) => match &e.kind {
+                ExprKind::Call { callee, .. } => {
+                    let ExprKind::Ident(name) = &callee.kind else { return false };
+                    ["exit", "_exit", "abort"].contains(&name.as_str()) && self.is_library(*name)
+                }
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Whether the expression calls a function that is not the library's own allocation.
+    fn calls_others(&self, e: &ast::Expr) -> bool {
+        let mut called = vec![];
+        !is_calm(e, &mut vec![], &mut called) || called.iter().any(|name| !self.is_library(*name))
+    }
+
+    /// Whether the name is a function that the library declares.
+    fn is_library(&self, name: Symbol) -> bool {
+        let Some(&Entity::Func(id)) = self.scopes.lookup(name) else { return false };
+        self.program.functions.get(id.0 as usize).is_some_and(|f| f.trust == Trust::Trusted)
+    }
+
+    /// Whether the place is a scalar that lies in no union: a struct has fields of its own, among them
+    /// ones that wait, and another member of a union may be what the base goes by.
+    fn is_scalar_place(&mut self, place: &ast::Expr) -> bool {
+        self.muted += 1;
+        let typed = self.expr(place);
+        self.muted -= 1;
+        let types = &self.program.types;
+        let mut at = &typed;
+        while let TypedKind::Field(base, _) = &*at.kind {
+            let union = types.as_record(base.ty.ty).is_some_and(|r| types.record(r).kind != RecordKind::Struct);
+            if union {
+                return false;
+            }
+            at = base;
+        }
+        !self.is_error(typed.ty.ty) && self.is_scalar(typed.ty.ty)
     }
 }
 
@@ -148,7 +209,7 @@ impl<'a> Group<'a> {
     /// Whether the expression runs no code of the program and names no field that waits.
     fn is_other(&self, e: &ast::Expr) -> bool {
         let mut names = vec![];
-        is_calm(e, &mut names) && !names.iter().any(|name| self.waiting.contains(name))
+        is_calm(e, &mut names, &mut vec![]) && !names.iter().any(|name| self.waiting.contains(name))
     }
 
     /// The block.
@@ -168,7 +229,7 @@ impl<'a> Group<'a> {
                     }
                     let name = local_for(place);
                     stmts.push(declare(name, place, store));
-                    waiting.push(assign(place, ident(name, place.span), stored));
+                    waiting.push(assign(place, ident(name, stored), stored));
                 }
                 Item::Guard(n, then) => {
                     let Some((_, place)) = self.stores.get(*n) else { continue };
@@ -190,16 +251,6 @@ impl<'a> Group<'a> {
 
 type Parts<'a> = (&'a ast::Expr, Option<BinaryOp>, &'a ast::Expr);
 
-/// `p->m = v;`, or `if (!(p->m = v)) return;` with what leaves the block.
-fn store_of(stmt: &ast::Stmt) -> Option<(Parts<'_>, Option<&ast::Stmt>)> {
-    if let ast::StmtKind::If { cond, then, other: None } = &stmt.kind {
-        let ExprKind::Assign(None, place, value) = &null_test(cond)?.kind else { return None };
-        let field = matches!(place.kind, ExprKind::Arrow(..) | ExprKind::Dot(..));
-        return (field && leaves(then)).then_some(((place, None, value), Some(then)));
-    }
-    Some((assignment(stmt)?, None))
-}
-
 /// What `!e`, `e == NULL` or `NULL == e` tests.
 fn null_test(cond: &ast::Expr) -> Option<&ast::Expr> {
     match &cond.kind {
@@ -219,23 +270,9 @@ fn is_null(e: &ast::Expr) -> bool {
     }
 }
 
-/// Whether control never comes out at the end of the statement.
-fn leaves(stmt: &ast::Stmt) -> bool {
-    match &stmt.kind {
-        ast::StmtKind::Block(block) => block.stmts.last().is_some_and(leaves),
-        ast::StmtKind::Return(_) | ast::StmtKind::Goto(_) | ast::StmtKind::Break | ast::StmtKind::Continue => true,
-        ast::StmtKind::Expr(e) => match &e.kind {
-            ExprKind::Call { callee, .. } => {
-                matches!(&callee.kind, ExprKind::Ident(name) if matches!(name.as_str(), "exit" | "_exit" | "abort"))
-            }
-            _ => false,
-        },
-        _ => false,
-    }
-}
-
-/// Whether the expression changes nothing and runs no code but an allocation's; its names.
-fn is_calm(e: &ast::Expr, names: &mut Vec<Symbol>) -> bool {
+/// Whether the expression changes nothing and runs no code but an allocation's; its names, and those of
+/// the functions that it calls.
+fn is_calm(e: &ast::Expr, names: &mut Vec<Symbol>, called: &mut Vec<Symbol>) -> bool {
     match &e.kind {
         ExprKind::Ident(name) => names.push(*name),
         ExprKind::Int(_)
@@ -248,18 +285,20 @@ fn is_calm(e: &ast::Expr, names: &mut Vec<Symbol>) -> bool {
         | ExprKind::SizeofType(_) => {}
         ExprKind::Call { callee, args, .. } => {
             let ExprKind::Ident(name) = &callee.kind else { return false };
-            let allocates = matches!(name.as_str(), "malloc" | "calloc" | "realloc" | "reallocarray" | "strdup" | "strndup");
-            return allocates && args.iter().all(|arg| is_calm(arg, names));
+            called.push(*name);
+            let allocates = ["malloc", "calloc", "realloc", "reallocarray", "strdup", "strndup"].contains(&name.as_str());
+            return allocates && args.iter().all(|arg| is_calm(arg, names, called));
         }
-        ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) => return is_calm(a, names) && is_calm(b, names),
+        ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) => return is_calm(a, names, called) && is_calm(b, names, called),
         ExprKind::Dot(a, name) | ExprKind::Arrow(a, name) => {
             names.push(name.name);
-            return is_calm(a, names);
+            return is_calm(a, names, called);
         }
         ExprKind::Unary(UnaryOp::PreInc | UnaryOp::PreDec | UnaryOp::PostInc | UnaryOp::PostDec, _) => return false,
-        ExprKind::Unary(_, a) | ExprKind::Cast(_, a) => return is_calm(a, names),
+        ExprKind::Unary(_, a) | ExprKind::Cast(_, a) => return is_calm(a, names, called),
         ExprKind::Cond(c, a, b) => {
-            return is_calm(c, names) && a.iter().all(|a| is_calm(a, names)) && is_calm(b, names);
+            let first = is_calm(c, names, called) && is_calm(b, names, called);
+            return first && a.iter().all(|a| is_calm(a, names, called));
         }
         _ => return false,
     }
@@ -282,7 +321,7 @@ fn field_of(place: &ast::Expr) -> Option<Symbol> {
 
 /// A name that no program has.
 fn local_for(place: &ast::Expr) -> Symbol {
-    Symbol::new(&format!("{}$new", field_of(place).map_or("", |name| name.as_str())))
+    Symbol::new(&format!("{}'", field_of(place).map_or("", |name| name.as_str())))
 }
 
 fn stmt(kind: ast::StmtKind, span: Span) -> ast::Stmt {
