@@ -175,7 +175,8 @@ impl Checker<'_> {
     /// Whether the name is a function that the library declares.
     fn is_library(&self, name: Symbol) -> bool {
         let Some(&Entity::Func(id)) = self.scopes.lookup(name) else { return false };
-        self.program.functions.get(id.0 as usize).is_some_and(|f| f.trust == Trust::Trusted)
+        let trusted = self.program.functions.get(id.0 as usize).is_some_and(|f| f.trust == Trust::Trusted);
+        trusted || self.is_allocator(name)
     }
 
     /// Whether the place is a scalar that lies in no union: a struct has fields of its own, among them
