@@ -8,6 +8,7 @@ pub mod initialised;
 mod inlining;
 mod late_steps;
 mod leaf;
+mod lenders;
 mod moved;
 mod names;
 pub mod no_gc;

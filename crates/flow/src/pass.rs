@@ -2,6 +2,7 @@
 
 use crate::emptied::Emptied;
 use crate::leaf::Leaves;
+use crate::lenders::Lenders;
 use crate::{
     framework, initialised, inlining, late_steps, moved, no_gc, null_facts, ownership, regions, typestate, verify_ownership,
 };
@@ -60,7 +61,11 @@ pub fn check(program: &mut Program, sink: &mut Sink, options: Options) -> Report
         }
     }
     inlining::run(program, sink);
-    let known = report.timed("functions", || Known::new(program));
+    let known = report.timed("functions", || {
+        let known = Known::new(program);
+        known.lenders.lend_for_writing(program);
+        known
+    });
     let mut bodies = std::mem::take(&mut program.bodies);
     for body in bodies.iter_mut().filter(|body| !body.unchecked) {
         let before = sink.all.len();
@@ -88,6 +93,8 @@ pub struct Known {
     pub(crate) waits: Option<Waits>,
     /// Which leave all that owns as it is.
     pub(crate) leaves: Leaves,
+    /// Which return a pointer to what a slot holds.
+    pub(crate) lenders: Lenders,
     /// Which leave what their parameters lead to empty.
     pub(crate) emptied: Emptied,
 }
@@ -99,8 +106,9 @@ impl Known {
         let has_cursor = |body: &Body| !ownership::paths::cursors(body).is_empty();
         let waits = program.bodies.iter().any(has_cursor).then(|| Waits::new(program));
         let leaves = Leaves::new(program);
+        let lenders = Lenders::new(program, &leaves);
         let emptied = Emptied::new(program, &leaves);
-        Known { waits, leaves, emptied }
+        Known { waits, leaves, lenders, emptied }
     }
 }
 
@@ -131,7 +139,7 @@ fn check_body(
             sink.push(null_facts::report(body, unproven));
         }
     }
-    let regions = report.timed("regions", || regions::run(program, body, sink, &mut reported));
+    let regions = report.timed("regions", || regions::run(program, known, body, sink, &mut reported));
     body.infer_owes = (0..body.infer_regions).map(|n| regions.heap_of(Region::Infer(n))).collect();
     let how = ownership::Options { leaks_are_warnings: options.leaks_are_warnings };
     report.timed("ownership", || ownership::run(program, known, body, &regions, how, sink, &mut reported));

@@ -204,6 +204,9 @@ forms! {
     /// What is compared with zero.
     as_truth -> &Operand: Rvalue::Truth(operand) => operand;
     @mut
+    /// The kind of a loan, to be changed.
+    borrow_kind_mut -> &mut BorrowKind: Rvalue::Borrow(kind, ..) => kind;
+    @mut
     /// The memory that an allocation takes, to be changed.
     reuse_mut -> &mut Option<Operand>: Rvalue::Alloc { reuse, .. } => reuse;
 }

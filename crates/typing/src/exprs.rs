@@ -8,6 +8,7 @@ use crate::convert::Why;
 use crate::scope::Entity;
 use crate::tree::*;
 use crate::types::*;
+use crate::walk::{any, Part};
 use source::{Span, Symbol};
 use syntax::ast;
 
@@ -463,6 +464,11 @@ impl Checker<'_> {
         let value = self.coerce(value, place.ty.ty, why);
         let value = self.takes_old(&place, value);
         let ty = self.value_type(place.ty.ty);
+        let subtracts =
+            |part: Part| matches!(part, Part::Expr(e) if matches!(*e.kind, ExprKind::Binary(BinOp::Sub, ..)));
+        if any(Part::Expr(&value), &mut { subtracts }) {
+            self.note_counted_down(&place);
+        }
         self.node(ExprKind::Assign(place, value), ty, span)
     }
 

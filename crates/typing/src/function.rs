@@ -105,6 +105,8 @@ pub struct FnCtx {
     pub lent: FxHashSet<LocalId>,
     /// Parameters behind which something in a slot is lent.
     pub need_view: FxHashSet<LocalId>,
+    /// A count in memory was made less by one, as what takes the last element of an array does.
+    pub counts_down: bool,
     /// Arguments of generic calls that were tried in this round, by the address of their node:
     /// calls that nest would be tried again at each level.
     pub probed: FxHashMap<usize, Expr>,

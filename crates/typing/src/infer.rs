@@ -54,6 +54,8 @@ pub struct Inferred {
     pub strays: bool,
     /// It was found to be a cursor.
     pub walks: bool,
+    /// What it points to, or owns there, is returned as a shared pointer.
+    pub returned: bool,
     /// It is declared as a pointer to a `const` type.
     pub reads: bool,
     /// A parameter that was assigned.
@@ -169,6 +171,7 @@ impl Checker<'_> {
             steps: false,
             strays: false,
             walks: false,
+            returned: false,
             reads: p.target.quals.is_const,
             source: None,
             shared: None,
@@ -255,6 +258,32 @@ impl Checker<'_> {
         }
     }
 
+    /// The value is returned as a shared pointer: what a local points to, or owns there, leaves the
+    /// function, so the local is not a cursor, which would take it out meanwhile.
+    pub(crate) fn note_returned(&mut self, e: &Expr) {
+        let place = match &*e.kind {
+            ExprKind::Convert(_, inner) | ExprKind::PtrAdd(inner, ..) | ExprKind::Comma(_, inner) => {
+                return self.note_returned(inner);
+            }
+            ExprKind::Cond(_, a, b) | ExprKind::CondOmitted(_, a, b) => {
+                self.note_returned(a);
+                return self.note_returned(b);
+            }
+            ExprKind::Move(place) | ExprKind::AddrOf(place) | ExprKind::Decay(place) => place,
+            ExprKind::Load(place) if matches!(*place.kind, ExprKind::Local(_)) || self.is_seen_owner(place) => place,
+            _ => return,
+        };
+        let local = match (&*place.kind, Self::pointer_below(place)) {
+            (ExprKind::Local(id), _) => Some(*id),
+            (_, Some(pointer)) => self.root_local(pointer),
+            (_, None) => None,
+        };
+        let Some(state) = local.and_then(|id| self.inferred_mut(id)) else { return };
+        if !std::mem::replace(&mut state.returned, true) {
+            self.changed();
+        }
+    }
+
     /// Whether the value is read from an owned field of what the local leads to.
     fn is_owned_field_of(&self, value: &Expr, local: LocalId) -> bool {
         let (ExprKind::Load(place) | ExprKind::Move(place) | ExprKind::Borrow(_, place)) = &*value.kind else {
@@ -301,7 +330,7 @@ impl Checker<'_> {
         let state = self.f.as_mut()?.inferred.get_mut(&name.span).filter(|_| !lent)?;
         let unique = state.owned == Some(Own::Unique) && !state.given;
         let found = state.viewed && state.not_view && state.steps && !state.strays;
-        if !unique || !state.own || !(found || state.walks) {
+        if !unique || !state.own || state.returned || !(found || state.walks) {
             return None;
         }
         let reads = state.reads;
@@ -351,7 +380,14 @@ impl Checker<'_> {
         if is_cursor && sees {
             (state.strays, state.walks) = (true, false);
             self.changed();
-        } else if prints && state.viewed && state.steps && !state.strays && !state.walks && !state.given {
+        } else if prints
+            && state.viewed
+            && state.steps
+            && !state.strays
+            && !state.walks
+            && !state.given
+            && !state.returned
+        {
             state.walks = true;
             self.changed();
         }
@@ -456,11 +492,28 @@ impl Checker<'_> {
         let parameter = f.locals.get(local.0 as usize).and_then(|l| self.program.types.as_pointer(l.ty.ty));
         let copied = parameter.is_some_and(|p| {
             let region = matches!(p.region, Region::Body(_));
-            region && p.bounds == Bounds::Thin && p.own == Own::Shared && !self.program.types.owns(p.target.ty)
+            region && p.bounds == Bounds::Thin && p.own == Own::Shared
         });
+        let owns = parameter.is_some_and(|p| self.program.types.owns(p.target.ty));
         let is_address = matches!(&*value.kind, ExprKind::AddrOf(_)) && self.rooted_in_local(value);
-        if copied && is_address && self.f.as_mut().is_some_and(|f| f.rebound.insert(local)) {
+        // `t = t->left` of what is owned borrows what a slot holds.
+        let moves_on = if owns { self.is_lent_out(value) } else { is_address };
+        if copied && moves_on && self.f.as_mut().is_some_and(|f| f.rebound.insert(local)) {
             self.changed();
+        }
+    }
+
+    /// Whether the value is what a slot holds, or may be a loan of it that a function returns.
+    fn is_lent_out(&self, e: &Expr) -> bool {
+        match &*e.kind {
+            ExprKind::Convert(_, inner) | ExprKind::Comma(_, inner) => self.is_lent_out(inner),
+            ExprKind::Cond(_, a, b) => self.is_lent_out(a) || self.is_lent_out(b),
+            ExprKind::Move(place) => self.path_root(place).is_none(),
+            ExprKind::Call(Callee::Direct(f), ..) => {
+                let function = self.program.functions.get(f.func.0 as usize);
+                function.is_some_and(|f| f.linkage == Linkage::Internal && f.type_params == 0)
+            }
+            _ => false,
         }
     }
 

@@ -361,6 +361,9 @@ impl Checker<'_> {
             return self.error_node(span);
         }
         let ty = self.value_type(ty);
+        if !increment {
+            self.note_counted_down(&place);
+        }
         self.node(ExprKind::IncDec(place, increment, prefix), ty, span)
     }
 
@@ -692,6 +695,9 @@ impl Checker<'_> {
             let (x, y) = (self.show(ty), self.show(value.ty.ty));
             self.error(codes::OPERANDS, span, format!("`{}=` does not work on `{x}` and `{y}`", sign(op)));
             return self.error_node(span);
+        }
+        if op == ast::BinaryOp::Sub {
+            self.note_counted_down(&place);
         }
         let current = self.rvalue(place.clone());
         let (compute, value) = if matches!(op, ast::BinaryOp::Shl | ast::BinaryOp::Shr) {

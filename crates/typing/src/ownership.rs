@@ -6,6 +6,7 @@ use crate::codes;
 use crate::convert::Why;
 use crate::tree::*;
 use crate::types::*;
+use crate::walk::{any, Part};
 use source::Diagnostic;
 
 impl Checker<'_> {
@@ -119,6 +120,9 @@ impl Checker<'_> {
             }
             (Own::Unique, Own::Shared) if place => {
                 let fixed = why != Why::Local && to.region == Region::Heap;
+                if why == Why::Return && to.region == Region::Heap && self.lends_result(&e) {
+                    return Some(self.lend(e, BorrowKind::Shared, Own::Shared));
+                }
                 if short && !fixed {
                     if why != Why::TrustedArg {
                         self.note_slot_lent(&e);
@@ -154,6 +158,42 @@ impl Checker<'_> {
                 self.ownership_mismatch(&e, to);
                 None
             }
+        }
+    }
+
+    /// Whether what a `return` gives out of slots is lent to the caller: a `static` function may do
+    /// that, since all its callers are known. An element whose count goes down is taken instead.
+    fn lends_result(&self, e: &Expr) -> bool {
+        match &*e.kind {
+            ExprKind::Convert(_, inner) | ExprKind::Comma(_, inner) => self.lends_result(inner),
+            ExprKind::Cond(_, a, b) => {
+                let lends = |e: &Expr| self.is_null_constant(e) || self.lends_result(e);
+                lends(a) && lends(b)
+            }
+            ExprKind::Move(place) => {
+                let function = self.f.as_ref().and_then(|f| f.func).and_then(|id| {
+                    let function = self.program.functions.get(id.0 as usize)?;
+                    Some(function.linkage == Linkage::Internal && function.type_params == 0 && !function.is_process)
+                });
+                let down = |part: Part| match part {
+                    Part::Expr(e) => {
+                        matches!(*e.kind, ExprKind::IncDec(_, false, _) | ExprKind::AssignOp(BinOp::Sub, ..))
+                    }
+                    Part::Stmt(_) => false,
+                };
+                let counts_down =
+                    self.f.as_ref().is_some_and(|f| f.counts_down) || any(Part::Expr(place), &mut { down });
+                function == Some(true) && self.path_root(place).is_none() && !counts_down
+            }
+            _ => false,
+        }
+    }
+
+    /// A number is made less. In memory that may be what counts the elements of an array: then what
+    /// is read next is an element that is not there any more.
+    pub(crate) fn note_counted_down(&mut self, place: &Expr) {
+        if let Some(f) = self.f.as_mut().filter(|_| !matches!(*place.kind, ExprKind::Local(_))) {
+            f.counts_down = true;
         }
     }
 

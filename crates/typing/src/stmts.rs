@@ -336,6 +336,10 @@ impl Checker<'_> {
                     }
                     return StmtKind::Return(Some(value));
                 }
+                let value = self.rvalue(value);
+                if self.program.types.as_pointer(ret).is_some_and(|p| p.own == Own::Shared) {
+                    self.note_returned(&value);
+                }
                 let value = self.coerce(value, ret, Why::Return);
                 StmtKind::Return(Some(value))
             }

@@ -14,6 +14,7 @@ use super::slots::Slots;
 use super::state::{State, Test, MOVED, UNSET};
 use super::Ownership;
 use crate::framework::{count_work, Point};
+use crate::lenders::is_read_only;
 use crate::regions::{Form, Loan};
 
 /// What keeps a loan in force, and where that matters.
@@ -104,17 +105,15 @@ impl Ownership<'_> {
             (Doing::Called(node), Some(lent)) => self.overlap(lent, node),
             (Doing::Lent(node, kind), Some(lent)) if self.overlap(lent, node) => {
                 // The loan of an exclusive argument is a shared one until the call begins.
-                let exclusive = loan.kind.is_exclusive();
+                let exclusive = loan.is_exclusive();
                 if kind.is_exclusive() || exclusive && !self.is_reserved(s, at, held) {
                     return true;
                 }
                 match (loan.kind.is_view(), kind.is_view()) {
                     _ if loan.kind.is_read_only() && kind.is_read_only() => false,
-                    _ if exclusive => false,
-                    (false, false) => {
-                        let (outer, inner) = if self.paths.is_prefix(lent, node) { (lent, node) } else { (node, lent) };
-                        self.paths.crosses_owned(outer, inner)
-                    }
+                    _ if loan.kind.is_exclusive() && self.is_reserved(s, at, held) => false,
+                    (false, false) => self.crosses(lent, node),
+                    (false, true) if loan.to_leaves => self.live.holders(s, held.number, at).any(|p| self.writes(p)),
                     _ => true,
                 }
             }
@@ -258,6 +257,12 @@ impl Ownership<'_> {
             self.read(s, at, place, span, report);
             return self.lends_facts(s, number);
         }
+        if let Some(lent) = place.local_part().filter(|_| kind.is_view()).and_then(|local| self.found_in(s, at, local))
+        {
+            report(Finding::lent_slot(span, place.clone(), lent, Verb::Lent(kind)));
+        }
+        let to_leaves = self.regions.loans.get(number).is_some_and(|loan| loan.to_leaves);
+        let against = if to_leaves { BorrowKind::Shared } else { kind };
         match self.find(place).filter(|f| f.exact) {
             None => {
                 let owned = place_ty(self.program, self.body, place).is_ok_and(|q| owns(&self.program.types, q.ty));
@@ -267,7 +272,7 @@ impl Ownership<'_> {
                     report(Finding::slot(span, place.clone(), verb));
                 }
                 match self.find(place).filter(|f| !f.slot) {
-                    Some(found) => self.loan_conflicts(s, at, kind, found.node, span, report),
+                    Some(found) => self.loan_conflicts(s, at, against, found.node, span, report),
                     None if kind == BorrowKind::Slot
                         && self.keeps_lent_value(place, span, Verb::Lent(kind), report) =>
                     {
@@ -287,11 +292,38 @@ impl Ownership<'_> {
                     if swaps && self.lent_roots.contains(root) && !self.paths.is_behind_pointer(node) {
                         report(Finding::lent_root(span, node, Verb::Assigned));
                     }
-                    self.loan_conflicts(s, at, kind, node, span, report);
+                    self.loan_conflicts(s, at, against, node, span, report);
                 }
             }
         }
         self.lends_facts(s, number);
+    }
+
+    /// What keeps a loan of the local's address in force: a result of a lender, through which more
+    /// can be done than a view allows.
+    fn found_in(&self, s: &State, at: Point, local: Local) -> Option<Lent> {
+        let into = self.into.get(&local)?;
+        let found = |held: &Held| {
+            let slot = held.loan.kind == BorrowKind::Slot && held.loan.form == Form::Borrow;
+            slot && into.contains(&held.number) && !self.is_reserved(s, at, held)
+        };
+        self.held(s, at).filter(found).find_map(|held| {
+            let holder = self.live.holders(s, held.number, at).find(|&part| self.writes(part))?;
+            Some(Lent { number: held.number, holder, at })
+        })
+    }
+
+    /// Whether something that a view could see may be written through the pointer: not through one
+    /// to plain `const` data.
+    fn writes(&self, holder: Part) -> bool {
+        let ty = self.body.locals.get(holder.local.0 as usize).map(|decl| decl.ty.ty);
+        ty.is_none_or(|ty| !is_read_only(self.program, ty))
+    }
+
+    /// Whether one of the paths leads to the other through an owned field.
+    fn crosses(&self, a: NodeId, b: NodeId) -> bool {
+        let (outer, inner) = if self.paths.is_prefix(a, b) { (a, b) } else { (b, a) };
+        self.paths.crosses_owned(outer, inner)
     }
 
     /// What is lent must not be lent in a way that does not agree with it.
@@ -305,11 +337,16 @@ impl Ownership<'_> {
     /// that it was made for may be used later.
     fn is_reserved(&self, s: &State, at: Point, held: &Held) -> bool {
         let loan = held.loan;
-        let stmt = self.body.blocks.get(loan.at.block.0 as usize).and_then(|b| b.stmts.get(loan.at.stmt));
-        let made = stmt.and_then(|s| s.kind.as_assign()).filter(|(_, value)| value.as_borrow().is_some());
-        let Some(dest) = made.and_then(|(dest, _)| dest.as_local()) else { return false };
+        let Some(dest) = self.made_for(loan) else { return false };
         let is_temp = self.body.locals.get(dest.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp);
         loan.form == Form::Borrow && is_temp && self.live.is_held_by(s, held.number, at, dest)
+    }
+
+    /// The local that gets the loan first.
+    fn made_for(&self, loan: &Loan) -> Option<Local> {
+        let stmt = self.body.blocks.get(loan.at.block.0 as usize)?.stmts.get(loan.at.stmt)?;
+        let made = stmt.kind.as_assign().filter(|(_, value)| value.as_borrow().is_some());
+        made.and_then(|(dest, _)| dest.as_local())
     }
 
     /// A call begins: what its exclusive arguments are lent is lent to nothing else any more.
@@ -317,10 +354,17 @@ impl Ownership<'_> {
         let taken = |lent: &Lent| args.iter().any(|arg| crate::framework::whole_local(arg) == Some(lent.holder.local));
         for mine in self.held(s, at).filter(|held| held.loan.kind.is_exclusive()) {
             let Some(node) = mine.node else { continue };
-            if !self.in_force(s, at, &mine).is_some_and(|lent| taken(&lent)) {
+            // A leaf uses it as a shared pointer.
+            let agrees = |other: &Held| {
+                let shared = other.loan.to_leaves || other.loan.kind.lends_shared();
+                mine.loan.to_leaves && shared && other.node.is_some_and(|other| !self.crosses(node, other))
+            };
+            // What a lender found has the loan of the lender's argument.
+            let is_found = |lent: &Lent| mine.loan.to_leaves && self.made_for(mine.loan) != Some(lent.holder.local);
+            if !self.in_force(s, at, &mine).is_some_and(|lent| taken(&lent) && !is_found(&lent)) {
                 continue;
             }
-            let others = self.held(s, at).filter(|other| other.number != mine.number);
+            let others = self.held(s, at).filter(|other| other.number != mine.number && !agrees(other));
             let mut others = others.filter(|other| self.conflict(s, at, Doing::Called(node), other));
             let other = others.find_map(|other| Some((self.in_force(s, at, &other)?, other)));
             if let Some((lent, other)) = other.filter(|_| !source::broken!(30)) {

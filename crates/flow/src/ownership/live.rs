@@ -182,9 +182,14 @@ impl Live {
 
     /// A live holder of the loan, if there is one: the loan is in force.
     pub fn holder(&self, s: &State, loan: usize, at: Point) -> Option<Part> {
-        let pairs = self.of_loan.get(loan)?;
+        self.holders(s, loan, at).next()
+    }
+
+    /// The live holders of the loan.
+    pub fn holders<'s>(&'s self, s: &'s State, loan: usize, at: Point) -> impl Iterator<Item = Part> + 's {
         let lexical = self.lexical.contains(loan);
-        pairs.iter().filter(|(pair, _)| s.held.contains(*pair)).find_map(|(pair, _)| {
+        let pairs = self.of_loan.get(loan).into_iter().flatten().filter(|(pair, _)| s.held.contains(*pair));
+        pairs.filter_map(move |(pair, _)| {
             let (_, part) = *self.pairs.get(*pair)?;
             let stays = || lexical && s.live.contains(part.local.0 as usize) && !source::broken!(23);
             (self.is_used(*pair, at) || stays()).then_some(part)
@@ -236,7 +241,7 @@ impl Live {
     }
 
     /// The loans that a local or its field holds.
-    fn held_by(&self, s: &State, part: Part, loans: &mut Vec<usize>) {
+    pub fn held_by(&self, s: &State, part: Part, loans: &mut Vec<usize>) {
         loans.extend(self.of_part(part).filter(|(pair, _)| s.held.contains(*pair)).map(|(_, loan)| loan));
     }
 

@@ -18,7 +18,7 @@ mod lending;
 mod live;
 pub(crate) mod paths;
 mod report;
-mod slots;
+pub(crate) mod slots;
 mod state;
 mod unions;
 mod unused;
@@ -147,6 +147,9 @@ impl<'a> Ownership<'a> {
             .loans
             .iter()
             .map(|loan| {
+                if loan.form == Form::Result {
+                    return None;
+                }
                 // A view sees into slots.
                 let sees = loan.kind.is_view() && loan.form == Form::Borrow;
                 let place = resolver.place(&loan.place);

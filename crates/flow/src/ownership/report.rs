@@ -499,7 +499,47 @@ impl Words<'_, '_> {
         )
     }
 
+    /// The function whose result the loan is.
+    fn lender(&self, loan: usize) -> Option<String> {
+        let loan = self.ownership.regions.loans.get(loan).filter(|loan| loan.form == Form::Result)?;
+        let stmt = self.ownership.body.blocks.get(loan.at.block.0 as usize)?.stmts.get(loan.at.stmt)?;
+        let name = self.ownership.program.functions.get(stmt.kind.called()?.func.0 as usize)?.name;
+        Some(name.to_string())
+    }
+
+    /// What a lender returned is used where it may be gone.
+    fn result_gone(&self, span: Span, name: &str, by: Span, lent: Lent) -> Diagnostic {
+        let found = format!("`{name}` returns a pointer to what others own");
+        let named = self.ownership.body.locals.get(lent.holder.local.0 as usize).is_some_and(|d| d.name.is_some());
+        let note = "calls of other functions, stores of what is owned and releases may free what is owned anywhere";
+        if !named {
+            let message = format!("what `{name}` returned may be gone before it is used");
+            let within = by.lo <= span.lo && span.hi <= by.hi;
+            let d = Diagnostic::error(SLOT, span, message).label(
+                by,
+                match within {
+                    true => "this may free it",
+                    false => "this may free it first",
+                },
+            );
+            return d.note(note).help("pass it to functions of this file that neither store, free nor allocate, and to C functions that call nothing back");
+        }
+        let holder = self.holder_name(lent.holder);
+        let message = format!("what `{name}` returned may be gone before the last use of {holder}");
+        let mut d = Diagnostic::error(SLOT, span, message).label(span, found).label(by, "this may free it");
+        if let Some(used) = self.next_use(lent).filter(|used| *used != by) {
+            d = d.label(used, format!("{holder} is used here"));
+        }
+        let help = format!(
+            "do this after the last use of {holder}, keep what is needed of it in a variable, or call `{name}` again afterwards"
+        );
+        d.note(note).help(help)
+    }
+
     fn slot_emptied(&self, span: Span, place: &Place, by: Span, lent: Lent) -> Diagnostic {
+        if let Some(name) = self.lender(lent.number) {
+            return self.result_gone(span, &name, by, lent);
+        }
         let named = self.ownership.body.locals.get(lent.holder.local.0 as usize).is_some_and(|d| d.name.is_some());
         if named {
             let name = self.slot_name(place);

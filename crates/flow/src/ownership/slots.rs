@@ -42,6 +42,8 @@ impl Ownership<'_> {
             let lends = borrows && loan.form == Form::Borrow && (loan.kind.lends_shared() || loan.kind.is_view());
             if loan.kind.is_look() && self.is_in_slot(n) {
                 self.slot_looks.insert(n);
+            } else if loan.form == Form::Result {
+                self.slot_loans.insert(n);
             } else if lends && self.is_in_slot(n) && self.find(&loan.place).is_none_or(|found| !found.exact) {
                 self.slot_loans.insert(n);
             }
@@ -70,7 +72,7 @@ impl Ownership<'_> {
             return;
         }
         let (from, which) = match self.may_empty(&stmt.kind) {
-            Some(which) => (at, which),
+            Some(which) => (self.after_store(at, &stmt.kind).unwrap_or(at), which),
             None if stmt.kind.as_call().is_some_and(|call| waits(self.program, *call.ty)) => {
                 (Point { stmt: at.stmt + 1, ..at }, Slots::All)
             }
@@ -81,9 +83,24 @@ impl Ownership<'_> {
             if let Some(loan) = self.regions.loans.get(lent.number) {
                 report(Finding::slot_emptied(loan.span, loan.place.clone(), stmt.span, lent));
             }
-            // Reported: it is over.
-            self.live.end(s, lent.number);
+            // Reported: it is over, and so is what was lent to the function that found it.
+            let mut over = vec![lent.number];
+            if self.regions.loans.get(lent.number).is_some_and(|loan| loan.form == Form::Result) {
+                self.live.held_by(s, lent.holder, &mut over);
+            }
+            over.into_iter().for_each(|loan| self.live.end(s, loan));
         }
+    }
+
+    /// If the statement only stores, or drops what it stores to next: the point after the store. The
+    /// pointer that leads to the place is still good for that: what the place held does not own what
+    /// the place lies in.
+    fn after_store(&self, at: Point, kind: &StmtKind) -> Option<Point> {
+        if kind.as_assign().is_some() && !may_change_owners(kind) {
+            return Some(Point { stmt: at.stmt + 1, ..at });
+        }
+        let next = self.body.blocks.get(at.block.0 as usize)?.stmts.get(at.stmt + 1)?;
+        is_store_after(kind, &next.kind).then_some(Point { stmt: at.stmt + 2, ..at })
     }
 
     /// Whether what a loan is of lies in one of the slots.
@@ -91,8 +108,10 @@ impl Ownership<'_> {
         self.slot_loans.contains(loan)
             && match which {
                 Slots::All => true,
+                // What a lender found in what a local owns keeps the loan of that.
                 Slots::In(local) => {
-                    let of = self.regions.loans.get(loan).map(|loan| self.resolver.place(&loan.place));
+                    let of = self.regions.loans.get(loan).filter(|loan| loan.form != Form::Result);
+                    let of = of.map(|loan| self.resolver.place(&loan.place));
                     of.is_some_and(|place| place.base_local() == Some(local))
                 }
             }
@@ -138,4 +157,12 @@ impl Ownership<'_> {
         let alone = |local: &Local| self.body.locals.get(local.0 as usize).is_some_and(|decl| !decl.address_taken);
         Some(place.local_part().filter(alone).map_or(Slots::All, Slots::In))
     }
+}
+
+/// Whether the first statement drops what the place holds that the second one stores to, and the
+/// second reads nothing that could have been freed.
+pub(crate) fn is_store_after(drop: &StmtKind, store: &StmtKind) -> bool {
+    let (Some(slot), Some((dest, value))) = (drop.as_drop_slot(), store.as_assign()) else { return false };
+    let steady = |operand: &Operand| operand.place().is_none_or(|place| place.as_local().is_some());
+    slot == dest && slot.indices().all(steady) && value.as_use().is_some_and(steady)
 }

@@ -15,6 +15,7 @@ use super::check::origins_of;
 use super::origins::{Origin, OriginId, Origins, EXCHANGE, HEAP};
 use super::shape::{functions, is_exact, object_pointer, own_variable, relate_inner, How, Related};
 use crate::framework::{count_work, Point};
+use crate::pass::Known;
 
 /// The region of a pointer, as far as it is known before solving.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,6 +96,8 @@ pub(crate) struct Demand {
     pub exact: bool,
     /// Also allowed: a pointer into this parameter's target (`[[lee::into]]`).
     pub allowed: Option<Ref>,
+    /// Also allowed: what a lender returns.
+    pub lends: bool,
     pub span: Span,
     pub keeper: Keeper,
 }
@@ -130,6 +133,7 @@ pub(crate) struct Outside {
 /// Collects constraints and solves them.
 pub(crate) struct Solver<'a> {
     pub program: &'a Program,
+    pub known: &'a Known,
     pub body: &'a Body,
     pub origins: Origins<'a>,
     /// Where the pointers of temporaries come from.
@@ -165,13 +169,14 @@ pub(crate) struct Solver<'a> {
 }
 
 impl<'a> Solver<'a> {
-    pub fn new(program: &'a Program, body: &'a Body) -> Solver<'a> {
+    pub fn new(program: &'a Program, known: &'a Known, body: &'a Body) -> Solver<'a> {
         let nodes = body.infer_regions as usize + body.locals.len();
         let resolver = Resolver::new(body);
         Solver {
             program,
+            known,
             body,
-            origins: Origins::new(program, body, &resolver),
+            origins: Origins::new(program, known, body, &resolver),
             resolver,
             sets: vec![],
             edges: vec![vec![]; nodes],
@@ -308,7 +313,8 @@ impl<'a> Solver<'a> {
     }
 
     pub fn flow(&mut self, source: Ref, dest: Ref, how: How, span: Span, keeper: Keeper) {
-        let demand = |source, region, exact| Demand { source, region, exact, allowed: None, span, keeper };
+        let demand =
+            |source, region, exact| Demand { source, region, exact, allowed: None, lends: false, span, keeper };
         match (source, dest, how) {
             (Ref::Free, ..) | (_, Ref::Free, _) => {}
             (Ref::Node(s), Ref::Node(d), _) => {
@@ -410,6 +416,7 @@ impl<'a> Solver<'a> {
                     region: HEAP,
                     exact: true,
                     allowed: None,
+                    lends: false,
                     span,
                     keeper: Keeper::Fact,
                 }),

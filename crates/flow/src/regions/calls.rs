@@ -7,9 +7,10 @@ use std::rc::Rc;
 use typing::types::{FuncTy, Region, Ty, TyKind, TypeParam, TypeStore};
 
 use super::build::{Env, Keeper, OwnedIn, Ref, Side, Solver};
-use super::origins::{EXCHANGE, HEAP};
+use super::origins::{Form, Origin, OriginId, EXCHANGE, HEAP};
 use super::shape::{each_owned, object_pointer, How, Owned};
 use crate::framework::Point;
+use crate::lenders::{carried, may_return};
 
 impl<'a> Solver<'a> {
     pub(super) fn func_ty(&self, ty: Ty) -> Option<Rc<FuncTy>> {
@@ -71,6 +72,14 @@ impl<'a> Solver<'a> {
         let from = self.typed(func.ret, env);
         self.store(from, dest, to, span);
         let keeper = self.keeper(dest);
+        if let Some(loan) = self.origins.loan_at(at).filter(|_| self.known.lenders.calls(callee)) {
+            let origin = self.origins.loan(loan);
+            self.flow(Ref::Fixed(origin), to.outer, How::Outlives, span, keeper);
+            for region in (0..func.params.len()).filter_map(|n| carried(self.program, &func, n)) {
+                let region = self.map((region, 0), env);
+                self.flow(region, to.outer, How::Outlives, span, keeper);
+            }
+        }
         if let Some(p) = func.into.and_then(|n| args.get(n as usize)) {
             if let Some(side) = self.operand_side(p) {
                 self.flow(side.outer, to.outer, How::Outlives, span, keeper);
@@ -182,8 +191,38 @@ impl<'a> Solver<'a> {
         let before = self.demands.len();
         self.relate(side, to, span, Keeper::Return);
         let allowed = func.into.map(|n| self.outer_of_local(Local(n)));
+        let lends = self.known.lenders.contains(self.body.func.func);
         for demand in self.demands.iter_mut().skip(before).filter(|d| !d.exact) {
             demand.allowed = allowed;
+        }
+        // That of the outermost pointer comes first.
+        if let Some(demand) = self.demands.get_mut(before).filter(|d| !d.exact && side.outer != Ref::Free) {
+            demand.lends = lends;
+        }
+    }
+
+    /// Whether a lender may return a pointer of the origin: to what a slot holds, or to what a
+    /// parameter points to, whose loans the callers carry on.
+    pub(super) fn may_be_lent(&self, origin: OriginId) -> bool {
+        match self.origins.get(origin) {
+            Origin::Loan(n) => self.origins.loans.get(n as usize).is_some_and(|loan| match loan.form {
+                Form::Result => true,
+                Form::Borrow => {
+                    let place = self.resolver.place(&loan.place);
+                    may_return(self.program, self.body, loan.kind, &place)
+                }
+                Form::Cursor | Form::Unpack | Form::Open | Form::Address | Form::Region => false,
+            }),
+            Origin::Entry(region) => {
+                let function = self.program.functions.get(self.body.func.func.0 as usize);
+                let func = function.and_then(|f| self.func_ty(f.ty));
+                let is_of = |func: &FuncTy, n: usize| match carried(self.program, func, n) {
+                    Some(Region::Bound(0, r) | Region::Body(r)) => r == region,
+                    _ => false,
+                };
+                func.is_some_and(|func| (0..func.params.len()).any(|n| is_of(&func, n)))
+            }
+            Origin::Heap | Origin::Exchange | Origin::Local(_) | Origin::Odd(_) | Origin::Unnamed(_) => false,
         }
     }
 }

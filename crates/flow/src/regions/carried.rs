@@ -44,7 +44,8 @@ impl Solver<'_> {
             true => origin == demand.region || released,
             false => {
                 let allowed = || demand.allowed.is_some_and(|r| origins_of(self, r).contains(&origin));
-                self.origins.outlives(origin, demand.region) || allowed()
+                let lent = || demand.lends && demand.region == HEAP && self.may_be_lent(origin);
+                self.origins.outlives(origin, demand.region) || allowed() || lent()
             }
         }
     }

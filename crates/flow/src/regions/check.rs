@@ -40,7 +40,10 @@ pub(crate) fn origins_of(solver: &Solver, region: Ref) -> Vec<OriginId> {
 }
 
 fn demanded(solver: &Solver, demand: &Demand, found: &mut Vec<Finding>) {
-    for origin in origins_of(solver, demand.source) {
+    // That a function found it says more than what it may lie in.
+    let mut origins = origins_of(solver, demand.source);
+    origins.sort_by_key(|&origin| !solver.origins.is_result(origin));
+    for origin in origins {
         if !solver.is_met(demand, origin) {
             // It may be there only because it must outlive the region.
             let fact =

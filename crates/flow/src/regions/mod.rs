@@ -36,6 +36,7 @@ use typing::tree::{BorrowKind, RegionKind};
 use typing::types::Region;
 
 use crate::framework::Point;
+use crate::pass::Known;
 use build::{Ref, Solver};
 pub use origins::Form;
 use origins::{OriginId, HEAP};
@@ -55,8 +56,17 @@ pub struct Loan {
     pub form: Form,
     /// A view sees the place.
     pub seen: bool,
+    /// Only leaves of the file get it, which change no owner: it is lent as a shared pointer is.
+    pub to_leaves: bool,
     /// The locals that may hold what is lent: it is lent as long as one of them may be used.
     pub holders: Vec<Holder>,
+}
+
+impl Loan {
+    /// Whether no one else may use what is lent meanwhile.
+    pub fn is_exclusive(&self) -> bool {
+        self.kind.is_exclusive() && !self.to_leaves
+    }
 }
 
 /// A local that may hold a loan.
@@ -108,10 +118,10 @@ impl Regions {
 }
 
 /// Checks one body. Variables in `reported` get no report.
-pub fn run(program: &Program, body: &mut Body, sink: &mut Sink, reported: &mut BitSet) -> Regions {
+pub fn run(program: &Program, known: &Known, body: &mut Body, sink: &mut Sink, reported: &mut BitSet) -> Regions {
     let cfg = Cfg::new(body);
     let (regions, idle) = {
-        let mut solver = Solver::new(program, body);
+        let mut solver = Solver::new(program, known, body);
         solver.run(&cfg);
         check::run(&mut solver, &cfg, sink, reported);
         strings::check(&mut solver, sink);
@@ -148,6 +158,7 @@ fn collect(solver: &mut Solver) -> Regions {
             place: site.place.clone(),
             form: site.form,
             seen: solver.is_seen(&site.place),
+            to_leaves: site.to_leaves,
             holders,
         })
         .collect();
@@ -167,6 +178,7 @@ fn region_loans(solver: &Solver) -> Vec<Loan> {
             place: Place::local(end),
             form: Form::Region,
             seen: false,
+            to_leaves: false,
             holders: vec![Holder { local: outside.local, inside: true }],
         })
     };
@@ -218,6 +230,8 @@ fn holders(solver: &mut Solver) -> Vec<Vec<Holder>> {
                 }
             }
         }
+        let result = kind.as_call().and_then(|call| call.dest.as_ref()).and_then(Place::base_local);
+        makers.extend(result.map(|local| (n, local)));
         let cursor = kind.as_cursor().map(|(local, _)| local);
         makers.extend(cursor.or(kind.as_open().map(|(handle, ..)| handle)).map(|local| (n, local)));
         if let (Some((_, regions, _)), Some(list)) = (kind.as_unpack(), named.get_mut(n)) {

@@ -3,14 +3,16 @@
 use mir::bits::BitSet;
 use mir::ir::*;
 use mir::resolve::Resolver;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use source::Span;
 use typing::tree::{BorrowKind, RegionKind};
 use typing::types::{KeyKind, Region, TyKind};
 
 use super::shape::{each_region, object_pointer};
 use crate::framework::{points, Point};
+use crate::lenders::given_to_leaves;
 use crate::ownership::paths::{cursor_over, Over};
+use crate::pass::Known;
 
 /// Number of an origin.
 pub(crate) type OriginId = usize;
@@ -54,6 +56,8 @@ pub enum Form {
     Open,
     /// The address of a local is taken: it is lent until its storage ends.
     Address,
+    /// A lender's result: what some slot holds.
+    Result,
     /// An arena, or the arena of a key: whatever points into it may be used until the arena or the
     /// key's variable ends. Its place is the handle or the key.
     Region,
@@ -72,6 +76,8 @@ pub(crate) struct LoanSite {
     pub place: Place,
     /// Which kind of statement lends.
     pub form: Form,
+    /// Only leaves get it.
+    pub to_leaves: bool,
 }
 
 /// All origins of a body, and how they are related.
@@ -106,7 +112,7 @@ pub(crate) struct Origins<'a> {
 
 impl<'a> Origins<'a> {
     /// Collects the origins of a body.
-    pub fn new(program: &Program, body: &'a Body, resolver: &Resolver) -> Origins<'a> {
+    pub fn new(program: &Program, known: &Known, body: &'a Body, resolver: &Resolver) -> Origins<'a> {
         let mut this = Origins {
             body,
             all: vec![Origin::Heap, Origin::Exchange],
@@ -130,14 +136,14 @@ impl<'a> Origins<'a> {
                 this.local(Local(n as u32));
             }
         }
-        this.find_sites(program, resolver);
+        this.find_sites(program, known, resolver);
         this.declared_facts(program);
         this.unnamed(program);
         this
     }
 
     /// Loans, opened scopes and exchange arenas.
-    fn find_sites(&mut self, program: &Program, resolver: &Resolver) {
+    fn find_sites(&mut self, program: &Program, known: &Known, resolver: &Resolver) {
         let body = self.body;
         let mut loans: Vec<LoanSite> = vec![];
         let mut addresses: FxHashMap<Local, usize> = FxHashMap::default();
@@ -148,10 +154,21 @@ impl<'a> Origins<'a> {
             let ty = mir::ty::place_ty(program, body, place).map(|q| q.ty);
             ty.is_ok_and(|ty| mir::ty::owns(&program.types, ty))
         };
+        let has_slot = |stmt: &Stmt| {
+            let kind = stmt.kind.value().and_then(Rvalue::as_borrow).map(|(kind, ..)| kind);
+            kind == Some(BorrowKind::Slot)
+        };
+        let lends_slots = body.blocks.iter().flat_map(|b| &b.stmts).any(has_slot);
+        let given = match lends_slots {
+            true => given_to_leaves(program, &known.leaves, body),
+            false => FxHashSet::default(),
+        };
         for (at, stmt) in points(body) {
             self.arenas.extend(stmt.kind.as_arena_end().map(|(handle, region)| (region, handle)));
             let mut lend = |kind, place: &Place, form| {
-                loans.push(LoanSite { at, span: stmt.span, kind, place: place.clone(), form });
+                let dest = stmt.kind.as_assign().and_then(|(dest, _)| dest.as_local());
+                let to_leaves = kind == BorrowKind::Slot && dest.is_some_and(|dest| given.contains(&dest));
+                loans.push(LoanSite { at, span: stmt.span, kind, place: place.clone(), form, to_leaves });
                 loans.len() - 1
             };
             if let Some((dest, value)) = stmt.kind.as_assign() {
@@ -169,6 +186,10 @@ impl<'a> Origins<'a> {
                             *addresses.entry(local).or_insert_with(|| lend(BorrowKind::Shared, &whole, Form::Address));
                         address_at.push((at, number));
                     }
+                }
+            } else if let Some(call) = stmt.kind.as_call() {
+                if let Some(dest) = call.dest.as_ref().filter(|_| !stmt.is_unsafe && known.lenders.calls(call.callee)) {
+                    lend(BorrowKind::Shared, dest, Form::Result);
                 }
             } else if let Some((_, place)) = stmt.kind.as_cursor() {
                 match cursor_over(program, body, resolver, place) {
@@ -307,6 +328,19 @@ impl<'a> Origins<'a> {
     pub fn loan_at(&self, at: Point) -> Option<usize> {
         let is_borrow = |n: &usize| self.loans.get(*n).is_some_and(|loan| loan.form != Form::Address);
         self.loan_at.get(&at).copied().filter(is_borrow)
+    }
+
+    /// Whether it is a lender's result.
+    pub fn is_result(&self, origin: OriginId) -> bool {
+        match self.get(origin) {
+            Origin::Loan(n) => self.loans.get(n as usize).is_some_and(|loan| loan.form == Form::Result),
+            Origin::Heap
+            | Origin::Exchange
+            | Origin::Entry(_)
+            | Origin::Local(_)
+            | Origin::Odd(_)
+            | Origin::Unnamed(_) => false,
+        }
     }
 
     /// The origin of a region that only a generic knows.

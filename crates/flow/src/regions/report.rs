@@ -8,7 +8,7 @@ use typing::tree::RegionKind;
 use typing::types::{Region, TyKind};
 
 use super::build::{Keeper, Solver};
-use super::origins::{Origin, OriginId, HEAP};
+use super::origins::{Form, Origin, OriginId, HEAP};
 use super::shape::object_pointer;
 use crate::codes::{NOT_LIVE, OUTLIVES, REGION};
 
@@ -127,6 +127,9 @@ impl Words<'_, '_> {
             Origin::Heap => "a heap pointer".into(),
             Origin::Exchange => "an exchange block".into(),
             Origin::Local(l) => self.address(l),
+            Origin::Loan(n) if self.lender(n).is_some() => {
+                format!("what {} returned", self.lender(n).unwrap_or_default())
+            }
             Origin::Loan(n) => {
                 let base = self.solver.origins.loans.get(n as usize).and_then(|l| l.place.base_local());
                 match base.and_then(|l| self.name(l)) {
@@ -150,6 +153,14 @@ impl Words<'_, '_> {
                 }
             }
         }
+    }
+
+    /// The function whose result the loan is.
+    fn lender(&self, loan: u32) -> Option<String> {
+        let loan = self.solver.origins.loans.get(loan as usize).filter(|loan| loan.form == Form::Result)?;
+        let stmt = self.solver.body.blocks.get(loan.at.block.0 as usize)?.stmts.get(loan.at.stmt)?;
+        let name = self.solver.program.functions.get(stmt.kind.called()?.func.0 as usize)?.name;
+        Some(format!("`{name}`"))
     }
 
     /// `&x`, or an array by its name.
@@ -293,6 +304,14 @@ impl Words<'_, '_> {
                 Some((RegionKind::Loan, _)) => "move the owned pointer instead of borrowing it".to_string(),
                 _ => "allocate it in a region that lives longer".to_string(),
             },
+            Origin::Loan(_) if matches!(keeper, Keeper::Return) && self.solver.may_be_lent(origin) => {
+                "a `static` function may return it if it is called by its name only, and neither stores, frees nor allocates, \
+                 nor waits; else move the owned pointer"
+                    .to_string()
+            }
+            Origin::Loan(n) if self.lender(n).is_some() => {
+                "use it before something may free it, and look for it again afterwards".to_string()
+            }
             Origin::Loan(_) => "move the owned pointer instead of borrowing it, or keep it in this block".to_string(),
             _ => "name the region that both share".to_string(),
         };
@@ -334,6 +353,7 @@ impl Words<'_, '_> {
                 d.label(decl.span, format!("{name} lives until the end of its block"))
             }
             Origin::Loan(n) => match self.solver.origins.loans.get(n as usize) {
+                Some(loan) if loan.form == Form::Result => d.label(loan.span, "it is found here"),
                 Some(loan) => {
                     let d = d.label(loan.span, "it is borrowed here");
                     match loan.place.as_local().and_then(|owner| self.freed_at(owner)) {

@@ -368,7 +368,15 @@ impl<'a> Solver<'a> {
             None => Ref::Fixed(HEAP),
         };
         let Ref::Fixed(region) = region else { return };
-        let demand = Demand { source: side.outer, region, exact: true, allowed: None, span, keeper: Keeper::Dispose };
+        let demand = Demand {
+            source: side.outer,
+            region,
+            exact: true,
+            allowed: None,
+            lends: false,
+            span,
+            keeper: Keeper::Dispose,
+        };
         self.demands.push(demand);
     }
 }

@@ -5,11 +5,20 @@ use mir::ty::owns;
 use typing::tree::RegionKind;
 use typing::types::{Own, ParamTy, Region, Ty, TyKind};
 
-use super::memory::{plain_path, Base, Cell, Memory, Null, Token, Value};
+use super::memory::{plain_path, Base, Cell, Memory, Null, Thing, Token, Value};
 use super::walk::{Ends, Step, Walker};
+use crate::lenders::carried;
 
 impl Walker<'_> {
-    pub(super) fn call(&mut self, m: &mut Memory, dest: Option<&Place>, args: &[Operand], ty: Ty) -> Step {
+    pub(super) fn call(
+        &mut self,
+        m: &mut Memory,
+        dest: Option<&Place>,
+        callee: &Callee,
+        args: &[Operand],
+        ty: Ty,
+    ) -> Step {
+        let lends = self.known.lenders.calls(callee) && !self.is_unsafe;
         let func = self.program.types.as_func(ty);
         let mut values = vec![];
         for (n, arg) in args.iter().enumerate() {
@@ -67,11 +76,17 @@ impl Walker<'_> {
             let from = param.and_then(|p| self.program.types.as_pointer(p.ty));
             let from = from.filter(|p| !matches!(p.own, Own::Unique | Own::Rc)).map(|p| p.region);
             let to = func.as_ref().and_then(|f| self.program.types.as_pointer(f.ret)).map(|p| p.region);
-            if from.is_some() && from == to && from != Some(Region::Heap) && !consumed {
+            let keeps = lends && func.as_ref().is_some_and(|f| carried(self.program, f, n).is_some());
+            if keeps || from.is_some() && from == to && from != Some(Region::Heap) && !consumed {
                 result.needs.extend(value.needs.iter().copied());
                 result.regions.extend(value.regions.iter().copied());
                 result.loans.extend(value.loans.iter().copied());
             }
+        }
+        if lends {
+            let token = m.token(Thing { alive: true, zeroed: false, owed: false, lent: false, depth: 0 });
+            m.in_slots.insert(token);
+            result.needs.insert(token);
         }
         m.cells.extend(copied.into_iter().flatten());
         if let Some(func) = &func {
@@ -159,7 +174,7 @@ impl Walker<'_> {
             let Ok(value) = self.operand(&mut m, operand) else { return };
             let function = self.program.functions.get(self.body.func.func.0 as usize);
             let into = function.and_then(|f| self.program.types.as_func(f.ty)).filter(|f| f.into.is_none());
-            if let Some(func) = into {
+            if let Some(func) = into.filter(|_| !self.known.lenders.contains(self.body.func.func)) {
                 self.arrives(&m, &value, func.ret, "returns a pointer to what the caller does not know to last");
             }
             let mine = |t: &Token| m.storage.values().any(|s| s == t) || !m.is_alive(*t);

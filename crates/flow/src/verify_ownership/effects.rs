@@ -8,10 +8,15 @@ use typing::types::{Own, RecordKind, Region, Ty, TyKind};
 
 use super::memory::{Base, Cell, Location, Memory, Null, Thing, Token, Value, TAG};
 use super::walk::{Ends, Step, Walker};
+use crate::leaf::may_change_owners;
+use crate::ownership::slots::is_store_after;
 
 impl Walker<'_> {
     pub(super) fn statement(&mut self, m: &mut Memory, stmt: &Stmt) -> Step {
-        if (!m.in_slots.is_empty() || !m.looks.is_empty()) && self.empties_slots(&stmt.kind) {
+        let empties = (!m.in_slots.is_empty() || !m.looks.is_empty()) && self.empties_slots(&stmt.kind);
+        // Up to a store the pointer that leads there is good.
+        let stores = stmt.kind.as_assign().is_some() && !may_change_owners(&stmt.kind);
+        if empties && !stores && !self.is_before_store(&stmt.kind) {
             std::mem::take(&mut m.in_slots).into_iter().for_each(|token| m.kill(token));
             // The store that a look is made for is one access; what others run is not.
             if stmt.kind.as_call().is_some() || flags(&stmt.kind).waits {
@@ -19,13 +24,18 @@ impl Walker<'_> {
             }
         }
         match &stmt.kind {
-            StmtKind::Assign(dest, value) => self.assign(m, dest, value)?,
+            StmtKind::Assign(dest, value) => {
+                self.assign(m, dest, value)?;
+                if empties && stores {
+                    std::mem::take(&mut m.in_slots).into_iter().for_each(|token| m.kill(token));
+                }
+            }
             StmtKind::Call { dest, callee, args, ty } => {
                 if let Callee::Pointer(operand) = callee {
                     self.operand(m, operand)?;
                 }
                 if !matches!(callee, Callee::Builtin(_)) || !args.is_empty() || dest.is_some() {
-                    self.call(m, dest.as_ref(), args, *ty)?;
+                    self.call(m, dest.as_ref(), callee, args, *ty)?;
                 }
                 for place in self.known.emptied.by_call(callee, dest.as_ref(), args, &self.resolver) {
                     if let Location::Cell(cell) = self.locate(m, &place)? {
@@ -437,6 +447,12 @@ impl Walker<'_> {
             empties |= changes;
         });
         empties
+    }
+
+    /// Whether the statement drops what the next one stores to.
+    fn is_before_store(&self, kind: &StmtKind) -> bool {
+        let next = self.body.blocks.get(self.at.0 .0 as usize).and_then(|block| block.stmts.get(self.at.1 + 1));
+        next.is_some_and(|next| is_store_after(kind, &next.kind))
     }
 
     /// Whether the place lies in a local that nothing else leads to, and that has no elements.
