@@ -231,14 +231,17 @@ static void print_calls(void) {
     print_repeats(repeats);
 }
 
-/* A process that was spawned may fault a million times: what comes from one place is printed some times only. */
+/* A process that was spawned may fault a million times: what comes from one place is printed some times
+ * only. So is what comes from places for which there is no room, together: else whoever faults in many
+ * would have all the time that reports take. */
 static bool is_new(void) {
-    enum { PLACES = 64, MOST = 5 };
+    enum { PLACES = 64, MOST = 5, MOST_OF_OTHERS = PLACES * MOST };
     static struct {
         const char *file;
         uintptr_t where;
         unsigned count;
     } seen[PLACES];
+    static unsigned others;
     if (!lee_process_is_spawned())
         return true;
     uintptr_t where = report.site.file != NULL ? report.site.line : report.frame.pc;
@@ -250,7 +253,7 @@ static bool is_new(void) {
         if (seen[i].file == report.site.file && seen[i].where == where)
             return seen[i].count <= MOST && ++seen[i].count <= MOST;
     }
-    return true;
+    return others <= MOST_OF_OTHERS && ++others <= MOST_OF_OTHERS;
 }
 
 /* Of a process that was spawned: only that one ends. */

@@ -1,5 +1,5 @@
 /* What must be whole again after processes end in bad moments: many ends of channels, messages on
- * their way in both directions, many connections, and very many ends of all kinds.
+ * their way in both directions, many connections, very many reports and ends of all kinds.
  *
  * `containment_test long` does the million spawns, faults and kills. */
 #define _GNU_SOURCE
@@ -13,6 +13,7 @@
 
 #include <lee/channel.h>
 #include <lee/collect.h>
+#include <lee/custodian.h>
 #include <lee/heap.h>
 #include <lee/io.h>
 #include <lee/lee.h>
@@ -20,6 +21,7 @@
 #include <lee/process.h>
 #include <lee/task.h>
 
+#include "../src/heap.h"
 #include "../src/io_library.h"
 #include "../src/process.h"
 #include "../src/reactor.h"
@@ -217,6 +219,71 @@ static void test_connections(void) {
     free(here);
 }
 
+/* --- what an end costs ------------------------------------------------------------------------- */
+
+enum { HOLDERS = 5 };
+static struct lee_heap *holders[HOLDERS]; /* shared: not in the sections of LEE_IN_GLOBALS */
+
+struct hold {
+    int number; /* -1: of one that ends, and the bytes are its limit */
+    size_t bytes;
+};
+
+static void **take(size_t bytes) {
+    void **first = NULL;
+    for (size_t i = 0; i < bytes; i += 64) {
+        void **one = lee_heap_alloc(NULL, 64);
+        *one = first;
+        first = one;
+    }
+    return first;
+}
+
+static int holds(void *argument) {
+    struct hold hold = *(struct hold *)argument;
+    void **all = take(hold.bytes);
+    if (hold.number >= 0)
+        holders[hold.number] = lee_heap_self();
+    while (all != NULL)
+        lee_task_yield();
+    return 0;
+}
+
+static size_t collections(void) {
+    size_t count = lee_heap_self()->counts.collections;
+    for (int i = 0; i < HOLDERS; i++)
+        count += holders[i]->counts.collections;
+    return count;
+}
+
+/* Processes of a megabyte are killed, or pass their limit, beside large ones: these are not collected
+ * for it, so what it costs does not depend on them. */
+static void test_others_are_left_alone(void) {
+    struct lee_pid *pids[HOLDERS];
+    void **own = take(20 << 20);
+    for (int i = 0; i < HOLDERS; i++)
+        pids[i] = lee_process_spawn(NULL, holds, &(struct hold){i, 10 << 20}, sizeof(struct hold));
+    for (int i = 0; i < HOLDERS; i++) {
+        while (holders[i] == NULL)
+            lee_task_yield();
+    }
+    size_t before = collections();
+    for (int i = 0; i < 50; i++) {
+        struct lee_custodian *home = lee_custodian_new(NULL), *above = lee_custodian_enter(home);
+        bool killed = i % 2 == 0;
+        lee_custodian_limit(home, killed ? 4 << 20 : 1 << 20, NULL);
+        struct lee_pid *pid = lee_process_spawn(NULL, holds, &(struct hold){-1, killed ? 1 << 20 : 2 << 20}, sizeof(struct hold));
+        lee_custodian_enter(above);
+        lee_task_yield();
+        if (killed)
+            lee_process_kill(pid);
+        CHECK(lee_process_wait(pid).how == (killed ? LEE_KILLED : LEE_LIMIT));
+    }
+    CHECK(own != NULL && collections() == before);
+    for (int i = 0; i < HOLDERS; i++)
+        lee_process_kill(pids[i]);
+}
+
 /* --- very many ------------------------------------------------------------------------------- */
 
 static int ends_so(void *argument) {
@@ -262,6 +329,41 @@ static void test_ends(long count) {
     CHECK(UNDER_ASAN || resident() <= memory + (8 << 20));
 }
 
+/* --- reports --------------------------------------------------------------------------------- */
+
+static int faults_at(void *argument) {
+    struct lee_site site = {.file = "tenant.lee", .line = *(unsigned *)argument};
+    lee_fault_message(&site, "on purpose");
+    return 0;
+}
+
+static int reported(FILE *reports) {
+    char line[1000];
+    int count = 0;
+    rewind(reports);
+    while (fgets(line, sizeof line, reports) != NULL)
+        count += strstr(line, ": fault: on purpose") != NULL;
+    return count;
+}
+
+/* A report takes as long as hundreds of processes, so who faults 10,000 times gets few; nor does
+ * it help to fault elsewhere each time. */
+static void test_reports(void) {
+    FILE *reports = tmpfile();
+    int before = dup(STDERR_FILENO);
+    CHECK(reports != NULL && dup2(fileno(reports), STDERR_FILENO) == STDERR_FILENO);
+    for (int n = 0; n < 10000; n++)
+        CHECK(lee_process_wait(lee_process_spawn(NULL, faults_at, &(unsigned){1}, sizeof(unsigned))).how == LEE_FAULTED);
+    CHECK(reported(reports) == 5);
+    for (unsigned line = 2; line < 2000; line++)
+        CHECK(lee_process_wait(lee_process_spawn(NULL, faults_at, &line, sizeof line)).how == LEE_FAULTED);
+    int count = reported(reports);
+    CHECK(count >= 64 && count <= 400);
+    dup2(before, STDERR_FILENO);
+    close(before);
+    fclose(reports);
+}
+
 int main(int argc, char **argv) {
     bool is_long = argc > 1 && strcmp(argv[1], "long") == 0;
     lee_start(0, NULL);
@@ -269,6 +371,8 @@ int main(int argc, char **argv) {
     test_many_ends(keeps_ends_in_set);
     test_in_flight(UNDER_ASAN ? 1000 : 10000);
     test_connections();
+    test_others_are_left_alone();
+    test_reports();
     test_ends(is_long ? 1000000 : 20000);
     return check_end();
 }
