@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,11 @@
 
 enum { BODY_MOST = 1 << 20, ROOM = 1 << 30 /* bytes of address space, which keep a bomb from the machine */ };
 
+/* The page of ../page.h asks from another port. */
+#define END_OF_HEAD "Access-Control-Allow-Origin: *\r\nConnection: close\r\n\r\n"
+
 static bool in_processes;
+static atomic_long requests[TENANTS], failures[TENANTS];
 
 static void send_all(int client, const char *text, size_t length) {
     while (length > 0) {
@@ -33,8 +38,22 @@ static void send_all(int client, const char *text, size_t length) {
 
 static void say(int client, const char *status, const char *text) {
     char all[300];
-    int n = snprintf(all, sizeof all, "HTTP/1.1 %s\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s", status, strlen(text), text);
+    int n = snprintf(all, sizeof all, "HTTP/1.1 %s\r\nContent-Length: %zu\r\n" END_OF_HEAD "%s", status, strlen(text), text);
     send_all(client, all, (size_t)n);
+}
+
+/* As ../host.lee tells it: [kind, whether it is up, requests, failures, restarts, bytes, nanoseconds,
+ * p50, p99, why] each. What a tenant takes is not known here. */
+static void say_status(int client) {
+    char text[32 << 10] = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n" END_OF_HEAD "{\"tenants\":[";
+    size_t used = strlen(text);
+    for (int i = 0; i < TENANTS; i++) {
+        long failed = atomic_load(&failures[i]);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s[%d,1,%ld,%ld,%ld,0,0,0,0,\"%s\"]", i ? ",\n" : "",
+                                 i % 3, atomic_load(&requests[i]), failed, failed, failed ? "it was killed" : "");
+    }
+    used += (size_t)snprintf(text + used, sizeof text - used, "]}\n");
+    send_all(client, text, used);
 }
 
 void answer(int which, int client, const char *body, size_t length) {
@@ -45,7 +64,7 @@ void answer(int which, int client, const char *body, size_t length) {
     default: calc_answer(body, length, &out); break;
     }
     char all[REPLY_MOST + 120];
-    int n = snprintf(all, 120, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n", out.used);
+    int n = snprintf(all, 120, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n" END_OF_HEAD, out.used);
     memcpy(all + n, out.text, out.used);
     send_all(client, all, (size_t)n + out.used);
 }
@@ -65,8 +84,12 @@ static void serve(int client) {
     const char *said = strstr(head, "Content-Length: ");
     size_t begin = (size_t)(end - head) + 4, length = said ? strtoul(said + 16, NULL, 10) : 0;
     int which = strncmp(head, "POST /t", 7) == 0 ? atoi(head + 7) : -1;
+    if (strncmp(head, "GET /status ", 12) == 0) {
+        say_status(client);
+        return;
+    }
     if (which < 0 || which >= TENANTS || length > BODY_MOST) {
-        say(client, "404 Not Found", "POST to /t0 to /t199\n");
+        say(client, "404 Not Found", "POST to /t0 to /t199, or GET /status\n");
         return;
     }
     char *body = malloc(length + 1);
@@ -81,10 +104,12 @@ static void serve(int client) {
         there += (size_t)got;
     }
     if (there == length) {
+        atomic_fetch_add(&requests[which], 1);
         if (!in_processes) {
             answer(which, client, body, length);
             audit_read();
         } else if (!tenant_serve(which, client, body, length)) {
+            atomic_fetch_add(&failures[which], 1);
             say(client, "500 Tenant Failed", "it was killed\n");
         }
     }
