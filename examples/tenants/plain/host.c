@@ -3,7 +3,6 @@
  * operating system. 0 is a free port. Ends at SIGINT. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
@@ -123,14 +122,21 @@ static void *connection(void *of) {
     return NULL;
 }
 
+static int listening;
+static volatile sig_atomic_t stopped;
+
+/* It may come while nothing waits in `accept`, which has to fail then, too. */
 static void stop(int signal) {
     (void)signal;
+    stopped = 1;
+    shutdown(listening, SHUT_RDWR);
 }
 
 int main(int argc, char **argv) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t length = sizeof address;
-    int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+    int on = 1;
+    listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     in_processes = argc > 2 && strcmp(argv[2], "processes") == 0;
     services_fork_processes = in_processes;
     address.sin_port = htons((unsigned short)(argc > 1 ? atoi(argv[1]) : 8081));
@@ -151,10 +157,8 @@ int main(int argc, char **argv) {
     pthread_attr_t small;
     pthread_attr_init(&small);
     pthread_attr_setstacksize(&small, 256 << 10);
-    for (;;) {
+    while (!stopped) {
         int client = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
-        if (client < 0 && errno == EINTR)
-            break;
         pthread_t thread;
         if (client >= 0 && pthread_create(&thread, &small, connection, (void *)(long)client) == 0)
             pthread_detach(thread);

@@ -1,0 +1,1 @@
+/* The handlers include it and use nothing of it. */
