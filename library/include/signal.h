@@ -19,8 +19,8 @@ enum lee_signal_way { LEE_SIGNAL_ERROR = -1, LEE_SIGNAL_DEFAULT, LEE_SIGNAL_IGNO
  * macro: a program may have a field of this name. */
 trusted enum lee_signal_way signal(int number, int way) __asm__("lee_signal_set");
 
-trusted int raise(int number);
-trusted int kill(pid_t process, int number);
-trusted int killpg(pid_t group, int number);
+trusted int raise(int number) __asm__("lee_raise");
+trusted int kill(pid_t process, int number) __asm__("lee_kill");
+trusted int killpg(pid_t group, int number) __asm__("lee_killpg");
 
 #endif

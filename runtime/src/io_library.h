@@ -13,6 +13,8 @@
 #include <time.h>
 
 struct addrinfo;
+struct itimerval;
+struct rlimit;
 struct option;
 
 /* The program (io_system.c) */
@@ -25,6 +27,25 @@ char *lee_realpath(const char *path, char *resolved, char *lo, char *hi, char **
 int lee_chdir(const char *path);
 int lee_fchdir(int fd);
 mode_t lee_umask(mode_t mask);
+int lee_setrlimit(int resource, const struct rlimit *limit);
+int lee_setpriority(int which, id_t who, int value);
+int lee_nice(int by);
+int lee_setitimer(int which, const struct itimerval *wanted, struct itimerval *before);
+unsigned lee_alarm(unsigned seconds);
+useconds_t lee_ualarm(useconds_t first, useconds_t every);
+int lee_setpgid(pid_t process, pid_t group);
+pid_t lee_setsid(void);
+int lee_setuid(uid_t user);
+int lee_setgid(gid_t group);
+int lee_seteuid(uid_t user);
+int lee_setegid(gid_t group);
+int lee_setreuid(uid_t real, uid_t effective);
+int lee_setregid(gid_t real, gid_t effective);
+int lee_setresuid(uid_t real, uid_t effective, uid_t saved);
+int lee_setresgid(gid_t real, gid_t effective, gid_t saved);
+int lee_raise(int number);
+int lee_kill(pid_t process, int number);
+int lee_killpg(pid_t group, int number);
 int lee_signal_set(int number, int way);
 char *lee_getcwd(char *buffer, size_t size, char **ret_lo, char **ret_hi);
 int lee_creat(const char *path, mode_t mode);

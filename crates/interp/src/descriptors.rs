@@ -542,7 +542,6 @@ impl Machine<'_> {
             return match name {
                 "htonl" | "ntohl" => int((a.int(0) as u32).swap_bytes()),
                 "htons" | "ntohs" => int((a.int(0) as u16).swap_bytes()),
-                "raise" => self.raise(a.int(0) as c_int),
                 "mkfifo" => {
                     let Ok(path) = std::ffi::CString::new(self.string(a.ptr(0))?) else { return int(-1) };
                     // SAFETY: the path ends with a zero.
@@ -590,6 +589,7 @@ impl Machine<'_> {
                 let fd = self.accept_number(fd, flags)?;
                 return int(fd);
             }
+            "raise" => return self.raise(fd),
             "signal_catch" | "signal_ignore" | "signal_default" => {
                 if matches!(
                     fd,

@@ -27,6 +27,7 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("run/fifo_open_flood", "`open` of a FIFO, which waits for its other end"),
     ("run/intrinsics_unsafe", "functions of the C compiler's own headers"),
     ("run/process_preempted", "runs more statements than the limit"),
+    ("run/process_whole_program", "functions that change the whole program"),
     ("run/processes_many", "what a custodian is charged"),
 ];
 

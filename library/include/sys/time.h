@@ -8,7 +8,7 @@ trusted int gettimeofday(struct timeval *now, void *counted_by(0) zone) __asm__(
 trusted int utimes(const char *path, [[lee::optional]] const struct timeval *counted_by(2) times);
 trusted int lutimes(const char *path, [[lee::optional]] const struct timeval *counted_by(2) times);
 trusted int futimes(int fd, [[lee::optional]] const struct timeval *counted_by(2) times) __asm__("lee_futimes");
-trusted int setitimer(int which, const struct itimerval *wanted, struct itimerval *before);
+trusted int setitimer(int which, const struct itimerval *wanted, struct itimerval *before) __asm__("lee_setitimer");
 trusted int getitimer(int which, struct itimerval *now);
 
 #endif
