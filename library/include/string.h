@@ -19,26 +19,26 @@ typedef __PTRDIFF_TYPE__ ssize_t;
 [[lee::leaf]] [[lee::into(dst)]] trusted void *mempcpy(void *counted_by(n) dst, const void *counted_by(n) src, size_t n) __asm__("lee_mempcpy");
 [[lee::leaf]] trusted void swab(const void *counted_by(n) from, void *counted_by(n) to, ssize_t n) __asm__("lee_swab");
 [[lee::leaf]] trusted void explicit_bzero(void *counted_by(n) p, size_t n);
-[[lee::leaf]] trusted int memcmp(const void *counted_by(n) a, const void *counted_by(n) b, size_t n);
-[[lee::leaf]] [[lee::into(p)]] trusted void *memchr(const void *counted_by(n) p, int c, size_t n);
-[[lee::leaf]] [[lee::into(p)]] trusted void *memrchr(const void *counted_by(n) p, int c, size_t n);
-[[lee::leaf]] [[lee::into(p)]] trusted void *memmem(const void *counted_by(n) p, size_t n, const void *counted_by(m) what, size_t m);
+[[lee::leaf]] trusted int memcmp(const void *counted_by(n) a, const void *counted_by(n) b, size_t n) __attribute__((pure));
+[[lee::leaf]] [[lee::into(p)]] trusted void *memchr(const void *counted_by(n) p, int c, size_t n) __attribute__((pure));
+[[lee::leaf]] [[lee::into(p)]] trusted void *memrchr(const void *counted_by(n) p, int c, size_t n) __attribute__((pure));
+[[lee::leaf]] [[lee::into(p)]] trusted void *memmem(const void *counted_by(n) p, size_t n, const void *counted_by(m) what, size_t m) __attribute__((pure));
 
 /* Reading strings */
-[[lee::leaf]] trusted size_t strlen(const char *s);
-[[lee::leaf]] trusted size_t strnlen([[lee::at_most(n)]] const char *s, size_t n);
-[[lee::leaf]] trusted int strcmp(const char *a, const char *b);
-[[lee::leaf]] trusted int strncmp([[lee::at_most(n)]] const char *a, [[lee::at_most(n)]] const char *b, size_t n);
-[[lee::leaf]] trusted int strcoll(const char *a, const char *b) __asm__("strcmp");
-[[lee::leaf]] trusted int strverscmp(const char *a, const char *b);
-[[lee::leaf]] [[lee::into(s)]] trusted char *strchr(const char *s, int c);
-[[lee::leaf]] [[lee::into(s)]] trusted char *strrchr(const char *s, int c);
-[[lee::leaf]] [[lee::into(s)]] trusted char *strchrnul(const char *s, int c);
-[[lee::leaf]] [[lee::into(s)]] trusted char *strstr(const char *s, const char *what);
-[[lee::leaf]] [[lee::into(s)]] trusted char *strcasestr(const char *s, const char *what);
-[[lee::leaf]] [[lee::into(s)]] trusted char *strpbrk(const char *s, const char *set);
-[[lee::leaf]] trusted size_t strspn(const char *s, const char *set);
-[[lee::leaf]] trusted size_t strcspn(const char *s, const char *set);
+[[lee::leaf]] trusted size_t strlen(const char *s) __attribute__((pure));
+[[lee::leaf]] trusted size_t strnlen([[lee::at_most(n)]] const char *s, size_t n) __attribute__((pure));
+[[lee::leaf]] trusted int strcmp(const char *a, const char *b) __attribute__((pure));
+[[lee::leaf]] trusted int strncmp([[lee::at_most(n)]] const char *a, [[lee::at_most(n)]] const char *b, size_t n) __attribute__((pure));
+[[lee::leaf]] trusted int strcoll(const char *a, const char *b) __asm__("strcmp") __attribute__((pure));
+[[lee::leaf]] trusted int strverscmp(const char *a, const char *b) __attribute__((pure));
+[[lee::leaf]] [[lee::into(s)]] trusted char *strchr(const char *s, int c) __attribute__((pure));
+[[lee::leaf]] [[lee::into(s)]] trusted char *strrchr(const char *s, int c) __attribute__((pure));
+[[lee::leaf]] [[lee::into(s)]] trusted char *strchrnul(const char *s, int c) __attribute__((pure));
+[[lee::leaf]] [[lee::into(s)]] trusted char *strstr(const char *s, const char *what) __attribute__((pure));
+[[lee::leaf]] [[lee::into(s)]] trusted char *strcasestr(const char *s, const char *what) __attribute__((pure));
+[[lee::leaf]] [[lee::into(s)]] trusted char *strpbrk(const char *s, const char *set) __attribute__((pure));
+[[lee::leaf]] trusted size_t strspn(const char *s, const char *set) __attribute__((pure));
+[[lee::leaf]] trusted size_t strcspn(const char *s, const char *set) __attribute__((pure));
 
 /* Writing strings */
 [[lee::leaf]] [[lee::into(dst)]] trusted char *strcpy(char *fat dst, const char *s) __asm__("lee_strcpy");

@@ -188,11 +188,14 @@ impl Emitter<'_, '_> {
         let (i, n) = (self.value_twice(&check.index), self.value_twice(&check.count));
         let constant = matches!(check.index, Operand::Const(_));
         let index = if kind.size() == 8 && kind.signed() || constant { i.clone() } else { i.cast("int64_t") };
-        let mut condition = match check.is_below {
-            true => format!("{} < 0", i.at(Level::Unary)),
-            false => format!("{} >= {}", index.cast("size_t").text, n.cast("size_t").text),
+        let sign = if check.may_be_negative { check.sign } else { Sign::Unknown };
+        let mut condition = match (check.is_below, sign) {
+            (true, _) => format!("{} < 0", i.at(Level::Unary)),
+            (false, Sign::Natural) => index.cast("int64_t").binary(">=", &n).text,
+            (false, Sign::Narrow) => index.cast("uint32_t").cast("int64_t").binary(">=", &n).text,
+            (false, Sign::Unknown) => format!("{} >= {}", index.cast("size_t").text, n.cast("size_t").text),
         };
-        if check.may_be_negative {
+        if check.may_be_negative && sign == Sign::Unknown {
             condition.push_str(&format!(" || {} < 0", n.at(Level::Unary)));
         }
         if check.may_be_null && !base.solid {

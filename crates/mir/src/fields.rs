@@ -148,7 +148,13 @@ impl Field for Box<ElementCheck> {
     }
     fn text(&self, printer: &Printer) -> String {
         let mut words = vec![self.base.text(printer), self.index.text(printer), self.count.text(printer)];
-        let flags = [(self.may_be_null, "null"), (self.may_be_negative, "negative"), (self.is_below, "below")];
+        let flags = [
+            (self.may_be_null, "null"),
+            (self.may_be_negative, "negative"),
+            (self.is_below, "below"),
+            (self.sign == Sign::Natural, "natural"),
+            (self.sign == Sign::Narrow, "narrow"),
+        ];
         words.extend(flags.into_iter().filter(|(set, _)| *set).map(|(_, word)| word.to_string()));
         words.join(", ")
     }
@@ -158,14 +164,23 @@ impl Field for Box<ElementCheck> {
         let index = parser.operand()?;
         parser.want(",")?;
         let count = parser.operand()?;
-        let mut check =
-            ElementCheck { base, index, count, may_be_null: false, may_be_negative: false, is_below: false };
+        let mut check = ElementCheck {
+            base,
+            index,
+            count,
+            may_be_null: false,
+            may_be_negative: false,
+            is_below: false,
+            sign: Sign::Unknown,
+        };
         while parser.take(",") {
             match parser.word()? {
                 "null" => check.may_be_null = true,
                 "negative" => check.may_be_negative = true,
                 "below" => check.is_below = true,
-                _ => return parser.error("expected `null`, `negative` or `below`"),
+                "natural" => check.sign = Sign::Natural,
+                "narrow" => check.sign = Sign::Narrow,
+                _ => return parser.error("expected `null`, `negative`, `below`, `natural` or `narrow`"),
             }
         }
         Ok(Box::new(check))

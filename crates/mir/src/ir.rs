@@ -628,6 +628,21 @@ pub struct ElementCheck {
     pub may_be_negative: bool,
     /// The index is less than the count, but may be negative.
     pub is_below: bool,
+    /// How a count that may be negative is told from one that is large, if not by a test of its own.
+    pub sign: Sign,
+}
+
+/// What makes one comparison of signed numbers the whole test of an index.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Sign {
+    /// Nothing.
+    #[default]
+    Unknown,
+    /// The index is not negative.
+    Natural,
+    /// Index and count are numbers of 32 bits. As an unsigned one a negative index is larger than
+    /// any count.
+    Narrow,
 }
 
 /// Static obligations.

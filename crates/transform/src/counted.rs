@@ -63,7 +63,8 @@ pub fn run(program: &mut Program, body: &mut Body) {
         return;
     }
     let mut edits = Edits::default();
-    let shorts = name_words(program, body, &writes, &sources, &mut edits);
+    let mut shorts = name_words(program, body, &writes, &sources, &mut edits);
+    copies(program, body, &writes, &sources, &mut shorts);
     let elements = elements(body, &writes, &shorts);
     rewrite(program, body, &writes, &shorts, &elements, &mut edits);
     edits.apply(body);
@@ -222,6 +223,39 @@ fn name_words(
         shorts.insert(local, Short { base, count, may_be_null, may_be_negative });
     }
     shorts
+}
+
+/// Adds copies of sources that are made once and for all, where the function begins.
+fn copies(
+    program: &Program,
+    body: &Body,
+    writes: &Writes,
+    sources: &FxHashMap<Local, Source>,
+    shorts: &mut FxHashMap<Local, Short>,
+) {
+    if !mir::cfg::Cfg::new(body).predecessors(BlockId(0)).is_empty() {
+        return;
+    }
+    let lasts = |source: &Source| matches!(source.made.as_slice(), [only] if only.at.block == 0);
+    let target = |local: Local| {
+        let decl = body.locals.get(local.0 as usize)?;
+        let own = !decl.address_taken && !decl.ty.quals.is_volatile && !decl.ty.quals.is_atomic;
+        let pointer = program.types.as_pointer(decl.ty.ty)?;
+        (own && pointer.bounds == Bounds::Fat).then_some(pointer.target.ty)
+    };
+    for n in 0..body.locals.len() {
+        let copy = Local(n as u32);
+        let of = || match writes.single(body, copy)?.1.as_use()? {
+            Operand::Copy(place) => place.as_local(),
+            _ => None,
+        };
+        let Some(of) = of().filter(|of| sources.get(of).is_some_and(lasts) && !shorts.contains_key(&copy)) else {
+            continue;
+        };
+        if let (true, Some(short)) = (target(copy).is_some() && target(copy) == target(of), shorts.get(&of)) {
+            shorts.insert(copy, short.clone());
+        }
+    }
 }
 
 /// The words of a source that one statement makes: what they are made from, if that keeps its
@@ -436,6 +470,7 @@ fn rewrite(
                     may_be_null: short.may_be_null,
                     may_be_negative: short.may_be_negative,
                     is_below: false,
+                    sign: Sign::Unknown,
                 })));
             }
             continue;

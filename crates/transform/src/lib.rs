@@ -9,6 +9,7 @@ pub mod emptied;
 pub mod known_null;
 pub mod loops;
 pub mod near;
+pub mod params;
 pub mod pass;
 pub mod removal;
 pub mod repeated;

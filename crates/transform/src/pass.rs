@@ -2,7 +2,7 @@
 
 use crate::report::Report;
 use crate::stack::{self, Placed, Recursion};
-use crate::{counted, emptied, near, removal, repeated, thin, versions};
+use crate::{counted, emptied, near, params, removal, repeated, thin, versions};
 use flow::ranges::guarded::Guarded;
 use flow::ranges::Summaries;
 use mir::bits::BitSet;
@@ -64,17 +64,25 @@ pub fn run(program: &mut Program, options: Options) -> Report {
         program.instances = instances;
         return report;
     }
-    let mut work: Vec<&mut Body> =
-        bodies.iter_mut().chain(&mut instances).filter(|body| emitted(program, body)).collect();
+    let (mut work, others): (Vec<&mut Body>, Vec<&mut Body>) =
+        bodies.iter_mut().chain(&mut instances).partition(|body| emitted(program, body));
     let mut summaries = Summaries::default();
-    summaries.guarded = Guarded::of(&program.types);
-    for n in callees_first(&work) {
-        let Some(body) = work.get_mut(n) else { continue };
-        let thin = thin::warnings(program, body);
+    summaries.guarded = Guarded::of(&program.types, &program.functions);
+    let order = callees_first(&work);
+    let mut thin = Vec::with_capacity(work.len());
+    for body in &mut work {
+        thin.push(thin::warnings(program, body));
         counted::run(program, body);
+    }
+    let passed = passed(program, (&work, &others), &order, &mut summaries);
+    for n in order {
+        let Some(body) = work.get_mut(n) else { continue };
+        let thin = thin.get_mut(n).map(std::mem::take).unwrap_or_default();
         let wanted = may_be_called(program, body);
         let first = report.remaining.len();
-        removal::run(program, body, &mut summaries, (options.explain && wanted, options.versions), &mut report);
+        let with = passed.of(&body.func);
+        let how = (options.explain && wanted, options.versions);
+        removal::run(program, body, with, &mut summaries, how, &mut report);
         for warning in thin {
             if report.warnings.iter().all(|known| known.span != warning.span) {
                 report.warnings.push(warning);
@@ -93,6 +101,30 @@ pub fn run(program: &mut Program, options: Options) -> Report {
     program.bodies = bodies;
     program.instances = instances;
     report
+}
+
+/// What the functions of the unit are called with. What they return, and which change no memory, is
+/// noted before, for it says what is passed on.
+fn passed(
+    program: &Program,
+    (work, others): (&[&mut Body], &[&mut Body]),
+    order: &[usize],
+    summaries: &mut Summaries,
+) -> params::Params {
+    let bodies: Vec<&Body> = work.iter().map(|body| &**body).collect();
+    // Of a generic function its instances are emitted; what nobody names is not, unless an attribute
+    // says so.
+    let left_out = |body: &Body| {
+        let function = program.functions.get(body.func.func.0 as usize);
+        let template = body.func.args.is_empty() && function.is_some_and(|f| f.type_params != 0);
+        template || !may_be_called(program, body) && function.is_some_and(|f| f.attrs.is_empty())
+    };
+    let others: Vec<&Body> = others.iter().map(|body| &**body).filter(|body| !left_out(body)).collect();
+    for body in order.iter().filter_map(|&n| bodies.get(n)) {
+        summaries.guarded.note(program, body);
+    }
+    let callers_first: Vec<usize> = order.iter().rev().copied().collect();
+    params::Params::find(program, (&bodies, &others), &callers_first, summaries)
 }
 
 /// Whether the function is put into the program: something uses it, or another object may.

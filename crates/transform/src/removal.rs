@@ -6,11 +6,13 @@
 
 use crate::certain;
 use crate::known_null;
+use crate::params::Passed;
 use crate::report::{self, Remaining, Report};
 use crate::uses;
 use flow::framework::{Item, Point};
-use flow::ranges::{Ranges, Summaries, View};
+use flow::ranges::{Range, Ranges, Summaries, View};
 use mir::ir::*;
+use source::Diagnostic;
 
 /// What is to be done with a check.
 enum Verdict {
@@ -19,6 +21,7 @@ enum Verdict {
         may_be_null: bool,
         may_be_negative: bool,
         is_below: bool,
+        sign: Sign,
     },
     /// Arithmetic of counts that passes no end.
     Plain,
@@ -34,11 +37,12 @@ fn shown_name(program: &Program, body: &Body) -> String {
     }
 }
 
-/// Removes checks, says of the others why they remain if `explain`, and notes what the function
-/// returns. Arithmetic of counts becomes plain if `release`.
+/// Removes checks of a body that is called `with` this, says of the others why they remain if
+/// `explain`, and notes what the function returns. Arithmetic of counts becomes plain if `release`.
 pub fn run(
     program: &Program,
     body: &mut Body,
+    with: &Passed,
     summaries: &mut Summaries,
     (explain, release): (bool, bool),
     report: &mut Report,
@@ -57,8 +61,11 @@ pub fn run(
     let mut returned = None;
     // Of each block the first: what comes after it is not reached.
     let mut known: Vec<(Point, Stmt)> = vec![];
+    let mut certain: Vec<Diagnostic> = vec![];
+    // Whether some check is not reached.
+    let mut doubtful = false;
     {
-        let Some(ranges) = Ranges::of(program, body, summaries) else { return };
+        let Some(ranges) = Ranges::called_with(program, body, summaries, &with.values, &with.apart) else { return };
         if summary {
             returned = Summaries::summarise(program, body, &ranges);
         }
@@ -74,7 +81,7 @@ pub fn run(
                 let Some(check) = kind.as_check() else { return };
                 let verdict = judge(program, body, &view, check);
                 if body.func.args.is_empty() && verdict.is_none() {
-                    report.warnings.extend(certain::warning(&view, check, *span));
+                    certain.extend(certain::warning(&view, check, *span));
                 }
                 let what = check.subject().filter(|_| explain).map(Subject::word);
                 if let (Some(what), false) = (what, matches!(verdict, Some(Verdict::Gone))) {
@@ -84,8 +91,16 @@ pub fn run(
                 report.made += usize::from(check.subject().is_some());
                 verdicts.extend(verdict.map(|v| (at, v)));
             });
+            let dead = unreached(body, &ranges);
+            doubtful = !dead.is_empty();
+            report.made += dead.len();
+            verdicts.extend(dead);
         }
     }
+    if *with != Passed::default() && (doubtful || !certain.is_empty()) {
+        certain = whoever_calls(program, body, summaries);
+    }
+    report.warnings.extend(certain);
     if let Some(range) = returned {
         summaries.note(&body.func, range);
     }
@@ -97,11 +112,12 @@ pub fn run(
                 stmt.remove();
                 report.removed += 1;
             }
-            Verdict::Cheaper { may_be_null, may_be_negative, is_below } => {
+            Verdict::Cheaper { may_be_null, may_be_negative, is_below, sign } => {
                 if let Some(e) = stmt.kind.as_check_mut().and_then(Check::as_element_mut) {
                     e.may_be_null = may_be_null;
                     e.may_be_negative = may_be_negative;
                     e.is_below = is_below;
+                    e.sign = sign;
                 }
             }
             Verdict::Plain => uses::plain(&mut stmt.kind, program.types.common.long),
@@ -112,6 +128,37 @@ pub fn run(
             block.stmts.insert(at.stmt.min(block.stmts.len()), check);
         }
     }
+}
+
+/// The checks that nothing reaches.
+fn unreached(body: &Body, ranges: &Ranges) -> Vec<(Point, Verdict)> {
+    let mut found = vec![];
+    for (n, block) in body.blocks.iter().enumerate() {
+        let id = BlockId(n as u32);
+        if ranges.is_reached(id) {
+            continue;
+        }
+        for (stmt, s) in block.stmts.iter().enumerate() {
+            if s.kind.as_check().is_some_and(|check| check.subject().is_some()) {
+                found.push((Point { block: id, stmt }, Verdict::Gone));
+            }
+        }
+    }
+    found
+}
+
+/// The warnings that do not depend on how the function is called: it is not wrong because of the
+/// calls that there are, and is if one is left out.
+fn whoever_calls(program: &Program, body: &Body, summaries: &Summaries) -> Vec<Diagnostic> {
+    let mut always = vec![];
+    let ranges = Ranges::of(program, body, summaries).filter(|_| body.func.args.is_empty());
+    let Some(ranges) = ranges else { return always };
+    ranges.visit(&mut |_, view, item| {
+        let Item::Stmt(Stmt { kind, span, .. }) = item else { return };
+        let check = kind.as_check().filter(|check| judge(program, body, &view, check).is_none());
+        always.extend(check.and_then(|check| certain::warning(&view, check, *span)));
+    });
+    always
 }
 
 /// Whether the result is a number of 64 bits, with a sign.
@@ -165,8 +212,23 @@ fn judge_element(program: &Program, body: &Body, view: &View, e: &ElementCheck) 
     // Then a count below 0 would make a negative index.
     let is_below = view.difference(&e.index, &e.count).is_some_and(|d| d < 0) && is_signed(program, body, &e.index);
     let may_be_negative = may_be_negative && !is_below;
-    let cheaper = may_be_null != e.may_be_null || may_be_negative != e.may_be_negative || is_below;
-    cheaper.then_some(Verdict::Cheaper { may_be_null, may_be_negative, is_below })
+    let sign = if may_be_negative { sign(view, e) } else { Sign::Unknown };
+    let cheaper = may_be_null != e.may_be_null || may_be_negative != e.may_be_negative || is_below || sign != e.sign;
+    cheaper.then_some(Verdict::Cheaper { may_be_null, may_be_negative, is_below, sign })
+}
+
+/// What makes a comparison of signed numbers enough.
+fn sign(view: &View, e: &ElementCheck) -> Sign {
+    let (Some(index), Some(count)) = (view.value(&e.index), view.value(&e.count)) else { return Sign::Unknown };
+    let ints = Range::new(i32::MIN.into(), i32::MAX.into());
+    // An index of 64 bits without a sign is taken as one with a sign.
+    if index.lo >= 0 && index.hi <= i64::MAX.into() {
+        Sign::Natural
+    } else if ints.covers(index) && ints.covers(count) {
+        Sign::Narrow
+    } else {
+        Sign::Unknown
+    }
 }
 
 /// Whether it is a number of a signed type of its own: a test for a negative one sees it.

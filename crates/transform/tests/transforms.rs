@@ -67,3 +67,8 @@ fn objects_on_the_stack() {
 fn fields_that_stores_leave_alone() {
     run_file(include_str!("mir/guarded.mir"), CHECKS, 16);
 }
+
+#[test]
+fn what_functions_are_called_with() {
+    run_file(include_str!("mir/params.mir"), CHECKS, 10);
+}

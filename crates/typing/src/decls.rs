@@ -390,6 +390,14 @@ impl Checker<'_> {
         if trust == Trust::Checked {
             inline.declare(specs.inline, is_extern, gnu, defined, at_file);
         }
+        let mut attrs = attribute_texts(&specs.attrs, &declarator.attrs, false);
+        // C's promise that a function stores nothing is believed where its type is. What is checked
+        // may fault, which a C compiler would leave out with a call whose result is not used.
+        let stores_nothing =
+            |a: &ast::Attribute| a.namespace.is_none_or(|n| n.as_str() == "gnu") && a.name.as_str() == "pure";
+        if trust == Trust::Trusted && specs.attrs.iter().chain(&declarator.attrs).any(stores_nothing) {
+            attrs.push("pure".to_string());
+        }
         let id = FuncId(self.program.functions.len() as u32);
         self.program.functions.push(Function {
             name: name.name,
@@ -398,7 +406,7 @@ impl Checker<'_> {
             type_params: self.type_params.len() as u32,
             linkage,
             trust,
-            attrs: attribute_texts(&specs.attrs, &declarator.attrs, false),
+            attrs,
             param_names: declared.params.iter().map(|n| n.map(|n| n.name)).collect(),
             body: None,
             is_process: specs.process,

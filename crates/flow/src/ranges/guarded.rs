@@ -4,11 +4,12 @@
 //! whole struct: their addresses are never taken (L0221), and a struct that holds a pointer is
 //! never looked at as bytes or as part of an untagged union. So a store of a number or a pointer to
 //! another place leaves them as they are, wherever that is. A function that writes nothing but its
-//! own variables leaves all memory as it is.
+//! own variables leaves all memory as it is; so do C's own that are `trusted` and `pure`.
 
 use mir::ir::*;
 use rustc_hash::FxHashSet;
-use typing::tree::{FuncRef, Linkage};
+use std::rc::Rc;
+use typing::tree::{FuncId, FuncRef, Function, Linkage, Trust};
 use typing::types::*;
 
 /// The fields that count, or are counted, by record and number.
@@ -25,9 +26,14 @@ pub struct Guarded {
 pub type Field = (RecordId, u32);
 
 impl Guarded {
-    /// Looks at all records.
-    pub fn of(types: &TypeStore) -> Guarded {
+    /// Looks at all records, and at what C's functions promise.
+    pub fn of(types: &TypeStore, functions: &[Function]) -> Guarded {
         let mut guarded = Guarded::default();
+        for (n, function) in functions.iter().enumerate() {
+            if function.trust == Trust::Trusted && function.attrs.iter().any(|attr| attr == "pure") {
+                guarded.quiet.insert(FuncRef { func: FuncId(n as u32), args: Rc::from([]) });
+            }
+        }
         for (n, record) in types.records.iter().enumerate() {
             let id = RecordId(n as u32);
             for (field, f) in record.fields.iter().flat_map(|f| f.iter()).enumerate() {
@@ -175,15 +181,15 @@ pub fn is_quiet(value: &Rvalue) -> bool {
         | Rvalue::Clamp(_)
         | Rvalue::CountArith(..)
         | Rvalue::Truth(_)
-        | Rvalue::Builtin(..) => true,
-        Rvalue::MakeTypedVoid(..)
+        | Rvalue::MakeTypedVoid(..)
         | Rvalue::Measure(_)
         | Rvalue::BlockSize(_)
-        | Rvalue::Alloc { .. }
+        | Rvalue::Tag(_)
+        | Rvalue::Builtin(..) => true,
+        Rvalue::Alloc { .. }
         | Rvalue::Borrow(..)
         | Rvalue::Retain(_)
         | Rvalue::NewKey(..)
-        | Rvalue::Tag(_)
         | Rvalue::VaArg(..)
         | Rvalue::LabelAddr(..) => false,
     }

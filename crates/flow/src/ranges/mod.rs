@@ -71,6 +71,17 @@ impl<'a> Ranges<'a> {
         summaries: &'a Summaries,
         params: &[Option<Range>],
     ) -> Option<Ranges<'a>> {
+        Ranges::called_with(program, body, summaries, params, &[])
+    }
+
+    /// The same; `apart` says of two parameters that the first less the second is at most a number.
+    pub fn called_with(
+        program: &'a Program,
+        body: &'a Body,
+        summaries: &'a Summaries,
+        params: &[Option<Range>],
+        apart: &[(u32, u32, i128)],
+    ) -> Option<Ranges<'a>> {
         if returns_twice(program, body) {
             return None;
         }
@@ -82,14 +93,25 @@ impl<'a> Ranges<'a> {
         let patience = patience(body, &cfg);
         let mut problem = Problem { program, body, summaries, terms, patience, entry: State::default() };
         problem.entry = problem.contract();
+        let term = |problem: &Problem, n: u32| problem.terms.term(&Place::local(Local(n)));
+        // A parameter that is always one number is compared with as a constant would be.
+        let constants = params.iter().flatten().filter_map(|r| r.constant());
+        problem.terms.thresholds.extend(constants.flat_map(|n| [n - 1, n, n + 1]));
+        problem.terms.thresholds.sort_unstable();
+        problem.terms.thresholds.dedup();
         for (n, range) in params.iter().enumerate().take(body.params as usize) {
-            let term = problem.terms.term(&Place::local(Local(n as u32)));
-            if let (Some(term), Some(range)) = (term, range) {
+            if let (Some(term), Some(range)) = (term(&problem, n as u32), range) {
                 // What does not fit the parameter is converted in the callee (K&R definitions).
                 let whole = problem.terms.type_of(term);
                 if whole.covers(*range) {
                     problem.entry.set_range(term, *range, &problem.terms.types);
                 }
+            }
+        }
+        for &(a, b, most) in apart.iter().filter(|d| d.0 < body.params && d.1 < body.params) {
+            if let (Some(a), Some(b)) = (term(&problem, a), term(&problem, b)) {
+                // What contradicts says that there is no call.
+                let _ = problem.entry.add(a, b, most, &problem.terms.types);
             }
         }
         let mut results = framework::solve(&problem, body, &cfg);
