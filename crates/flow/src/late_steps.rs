@@ -61,7 +61,8 @@ pub(crate) fn run(body: &mut Body) {
         .collect();
     let mut changes = vec![];
     for late in &late {
-        let mut sinking = Sinking { body, cfg: &cfg, starts: &starts, late, trail: vec![], found: vec![], dropped: false };
+        let mut sinking =
+            Sinking { body, cfg: &cfg, starts: &starts, late, trail: vec![], found: vec![], dropped: false };
         let after = Point { stmt: late.at.stmt + 2, ..late.at };
         sinking.trail.extend(body.blocks[late.at.block.0 as usize].stmts.iter().skip(late.at.stmt).take(2));
         if sinking.from(after, 0) && sinking.dropped {
@@ -235,7 +236,9 @@ fn candidates(body: &Body) -> Vec<Late> {
     for (n, block) in body.blocks.iter().enumerate() {
         for (stmt, pair) in block.stmts.windows(2).enumerate() {
             let [checked, stored] = pair else { continue };
-            let (Some(check), Some((dest, value))) = (checked.kind.as_check(), stored.kind.as_assign()) else { continue };
+            let (Some(check), Some((dest, value))) = (checked.kind.as_check(), stored.kind.as_assign()) else {
+                continue;
+            };
             let (Some(to), false) = (dest.as_local(), checked.is_unsafe || stored.is_unsafe) else { continue };
             let at = Point { block: BlockId(n as u32), stmt };
             let late = if let Some(from) = check.as_step().and_then(whole) {
@@ -341,9 +344,9 @@ struct Needed {
 /// Whether the statement uses the local's value for more than comparing or subtracting it.
 fn uses(kind: &StmtKind, local: Local) -> bool {
     if let Some((dest, value)) = kind.as_assign().filter(|(dest, _)| dest.as_local().is_some_and(|to| to != local)) {
-        let compared = value.as_binary().filter(|(op, ..)| {
-            matches!(op, BinOp::Eq | BinOp::Ne | BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge)
-        });
+        let compared = value
+            .as_binary()
+            .filter(|(op, ..)| matches!(op, BinOp::Eq | BinOp::Ne | BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge));
         let pair = value.as_difference().or(compared.map(|(_, a, b, _)| (a, b)));
         if let Some((a, b)) = pair.filter(|_| !dest.has_deref()) {
             let through = |o: &Operand| whole(o).is_none() && o.place().and_then(Place::base_local) == Some(local);

@@ -4,7 +4,8 @@ use crate::emptied::Emptied;
 use crate::leaf::Leaves;
 use crate::lenders::Lenders;
 use crate::{
-    framework, initialised, inlining, late_steps, moved, no_gc, null_facts, ownership, regions, typestate, verify_ownership,
+    framework, initialised, inlining, late_steps, moved, no_gc, null_facts, ownership, regions, typestate,
+    verify_ownership,
 };
 use mir::bits::BitSet;
 use mir::cfg::Cfg;

@@ -89,7 +89,8 @@ impl Checker<'_> {
                 let is_base = base_of(place).is_some_and(|b| self.map.snippet(b.span) == group.base);
                 let store = if is_base { self.counted_store(parts) } else { None };
                 if let Some(store) = store {
-                    let again = group.stores.iter().any(|(s, _)| s.field == store.field) || self.calls_others(&store.value);
+                    let again =
+                        group.stores.iter().any(|(s, _)| s.field == store.field) || self.calls_others(&store.value);
                     if again || self.store_record(&store) != Some(record) || !group.is_other(&store.value) {
                         break;
                     }
@@ -174,8 +175,12 @@ impl Checker<'_> {
 
     /// Whether the name is a function that the library declares.
     fn is_library(&self, name: Symbol) -> bool {
-        let Some(&Entity::Func(id)) = self.scopes.lookup(name) else { return false };
-        let trusted = self.program.functions.get(id.0 as usize).is_some_and(|f| f.trust == Trust::Trusted);
+        let trusted = match self.scopes.lookup(name) {
+            Some(&Entity::Func(id)) => {
+                self.program.functions.get(id.0 as usize).is_some_and(|f| f.trust == Trust::Trusted)
+            }
+            _ => false,
+        };
         trusted || self.is_allocator(name)
     }
 
@@ -287,10 +292,13 @@ fn is_calm(e: &ast::Expr, names: &mut Vec<Symbol>, called: &mut Vec<Symbol>) -> 
         ExprKind::Call { callee, args, .. } => {
             let ExprKind::Ident(name) = &callee.kind else { return false };
             called.push(*name);
-            let allocates = ["malloc", "calloc", "realloc", "reallocarray", "strdup", "strndup"].contains(&name.as_str());
+            let allocates =
+                ["malloc", "calloc", "realloc", "reallocarray", "strdup", "strndup"].contains(&name.as_str());
             return allocates && args.iter().all(|arg| is_calm(arg, names, called));
         }
-        ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) => return is_calm(a, names, called) && is_calm(b, names, called),
+        ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) => {
+            return is_calm(a, names, called) && is_calm(b, names, called)
+        }
         ExprKind::Dot(a, name) | ExprKind::Arrow(a, name) => {
             names.push(name.name);
             return is_calm(a, names, called);
