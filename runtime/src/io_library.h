@@ -32,7 +32,7 @@ int lee_setpriority(int which, id_t who, int value);
 int lee_nice(int by);
 int lee_setitimer(int which, const struct itimerval *wanted, struct itimerval *before);
 unsigned lee_alarm(unsigned seconds);
-useconds_t lee_ualarm(useconds_t first, useconds_t every);
+unsigned lee_ualarm(unsigned first, unsigned every);
 int lee_setpgid(pid_t process, pid_t group);
 pid_t lee_setsid(void);
 int lee_setuid(uid_t user);

@@ -113,7 +113,7 @@ unsigned lee_alarm(unsigned seconds) {
     return is_first() ? alarm(seconds) : 0;
 }
 
-useconds_t lee_ualarm(useconds_t first, useconds_t every) {
+unsigned lee_ualarm(unsigned first, unsigned every) {
     return is_first() ? ualarm(first, every) : 0;
 }
 
