@@ -88,7 +88,7 @@ static void observe(void *observer, uintptr_t word) {
         record->lost = true;
 }
 
-static void scan_tasks(struct lee_heap *heap, struct lee_custodian *custodian, struct lee_marker *marker) {
+void lee_custodian_scan(struct lee_heap *heap, struct lee_custodian *custodian, struct lee_marker *marker) {
     if (custodian->tasks != NULL)
         lee_mark_word(marker, (uintptr_t)custodian);
     for (struct lee_task *task = custodian->tasks; task != NULL; task = task->next)
@@ -102,7 +102,7 @@ void lee_tasks_scan(struct lee_heap *heap, struct lee_marker *marker) {
     }
     struct lee_custodian *at = lee_custodian_deepest(&lee_accounts_of(heap)->first);
     for (; at != NULL; at = lee_custodian_after(at))
-        scan_tasks(heap, at, marker);
+        lee_custodian_scan(heap, at, marker);
 }
 
 /* Marks from a custodian's tasks, or with null from what is nobody's. With `record` the words are
@@ -116,7 +116,7 @@ static void mark_from(struct lee_heap *heap, struct lee_custodian *custodian, st
         marker->observer = record;
     }
     if (custodian != NULL)
-        scan_tasks(heap, custodian, marker);
+        lee_custodian_scan(heap, custodian, marker);
     else
         lee_roots_scan_shared(heap, marker);
     if (record->words != NULL) {
@@ -139,6 +139,25 @@ size_t lee_tasks_bytes(const struct lee_custodian *custodian) {
     return bytes;
 }
 
+/* The same for the precise policy, which may ask for the words again: of the custodian whose task
+ * runs they are kept, because its stack would have changed. */
+static void mark_in_sets(struct lee_heap *heap, struct lee_custodian *custodian, struct lee_marker *marker, struct record *record) {
+    struct lee_vector own = {NULL, 0, 0};
+    struct record kept = {&own, false};
+    bool runs = custodian == lee_task_self()->custodian;
+    struct record *used = runs && record->words == NULL ? &kept : record;
+    size_t before = used->words == NULL ? 0 : used->words->bytes;
+    mark_from(heap, custodian, marker, used);
+    if (runs)
+        lee_precise_keep((const uintptr_t *)used->words->data + before / sizeof(uintptr_t), (used->words->bytes - before) / sizeof(uintptr_t));
+    if (kept.lost) {
+        lee_custodian_scan(heap, custodian, marker);
+        lee_marker_drain(marker);
+    }
+    lee_vector_free(&own);
+    lee_precise_marked(marker);
+}
+
 bool lee_account_mark(struct lee_heap *heap, struct lee_marker *marker, struct lee_vector *words) {
     struct lee_accounts *accounts = lee_accounts_of(heap);
     struct lee_custodian *first = &accounts->first, *at = lee_custodian_deepest(first);
@@ -153,13 +172,13 @@ bool lee_account_mark(struct lee_heap *heap, struct lee_marker *marker, struct l
             continue;
         marker->counting = sets ? LEE_COUNT_SETS : LEE_COUNT_MARKED;
         marker->charged = 0;
-        if (sets)
+        if (sets) {
             lee_precise_custodian(at, marker);
-        mark_from(heap, at, marker, &record);
-        if (sets)
-            lee_precise_marked(marker);
-        else
+            mark_in_sets(heap, at, marker, &record);
+        } else {
+            mark_from(heap, at, marker, &record);
             at->own += marker->charged;
+        }
     }
     /* The first custodian is above all and gets what nobody else does. */
     if (sets)

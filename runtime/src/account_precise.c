@@ -26,6 +26,8 @@
 
 enum {
     GATES_MOST = 1 << 12,
+    /* So many notes at most, or such a part of the objects that lived. */
+    NOTES_LEAST = 1 << 10, NOTES_PART = 32,
     PATIENCE = 8 /* collections in which a gate may be met by nobody or from one segment only */
 };
 
@@ -47,7 +49,7 @@ struct met {
 static struct lee_vector gates;   /* `struct lee_gate`: known from earlier collections */
 static struct lee_vector holders; /* the vector behind `lee_holders`; kept between collections */
 
-void *lee_precise_add(struct lee_vector *vector, size_t bytes) {
+void *lee_precise_grow(struct lee_vector *vector, size_t bytes) {
     void *place = lee_vector_add(vector, bytes);
     if (place == NULL)
         lee_precise.lost = true;
@@ -128,7 +130,7 @@ static uint32_t new_holder(uint32_t segment, bool gate) {
     uint32_t number = (uint32_t)(lee_precise.holders.bytes / sizeof(struct lee_holder));
     struct lee_holder *holder = lee_precise_add(&lee_precise.holders, sizeof *holder);
     if (holder != NULL)
-        *holder = (struct lee_holder){.segment = segment, .extra = LEE_SET_EMPTY, .gate = gate};
+        *holder = (struct lee_holder){.segment = segment, .extra = LEE_SET_EMPTY, .base = number, .gate = gate};
     return number;
 }
 
@@ -147,7 +149,6 @@ void lee_precise_end(void) {
                                     &lee_precise.notes, &lee_precise.met, &lee_precise.waiting, &lee_precise.behind};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
         lee_vector_free(vectors[i]);
-    lee_pairs_free(&lee_precise.noted);
     lee_sets_end();
 }
 
@@ -217,7 +218,8 @@ void lee_precise_close_gates(void) {
 }
 
 bool lee_precise_begin(struct lee_heap *heap, struct lee_custodian *first) {
-    lee_precise = (struct lee_precise){.heap = heap};
+    size_t notes = heap->counts.live_objects / NOTES_PART > NOTES_LEAST ? heap->counts.live_objects / NOTES_PART : NOTES_LEAST;
+    lee_precise = (struct lee_precise){.heap = heap, .notes_left = lee_precise_how == LEE_PRECISE_ALL ? 0 : notes};
     holders.bytes = 0;
     for (struct lee_unit *unit = heap->units; unit != NULL; unit = unit->next)
         forget_holders(unit);
@@ -241,9 +243,16 @@ bool lee_precise_begin(struct lee_heap *heap, struct lee_custodian *first) {
 
 /* --- marking --------------------------------------------------------------------------------------------------------------- */
 
+/* When there were too many notes, only gates are of interest: somebody has to mark what is behind
+ * them. */
+static bool must_meet(void) {
+    return lee_precise.notes_left > 0 || lee_segments() > lee_precise.count;
+}
+
 void lee_precise_custodian(struct lee_custodian *custodian, struct lee_marker *marker) {
     lee_precise.custodian = custodian;
     marker->holder = custodian->number;
+    marker->meets = must_meet();
 }
 
 /* What was marked since it was last asked is the segment's. */
@@ -252,18 +261,28 @@ static void settle(struct lee_marker *marker) {
     marker->charged = 0;
 }
 
-void lee_precise_put_off(struct lee_marker *marker, uintptr_t word) {
-    uintptr_t *place = lee_precise_add(&lee_precise.behind, sizeof word);
+static bool know(uintptr_t word) {
+    struct lee_behind *place = lee_precise_add(&lee_precise.behind, sizeof *place);
     if (place != NULL)
-        *place = word;
-    else
+        *place = (struct lee_behind){word, lee_precise.custodian->number};
+    return place != NULL;
+}
+
+void lee_precise_put_off(struct lee_marker *marker, uintptr_t word) {
+    if (!know(word))
         lee_mark_word(marker, word);
 }
 
+/* They are looked at once more, with what handles refer to: that costs little. */
+void lee_precise_keep(const uintptr_t *words, size_t count) {
+    lee_precise.runs = lee_precise.custodian;
+    for (size_t i = 0; i < count; i++)
+        know(words[i]);
+}
+
 void lee_precise_marked(struct lee_marker *marker) {
-    while (lee_precise.behind.bytes > 0) {
-        lee_precise.behind.bytes -= sizeof(uintptr_t);
-        lee_mark_word(marker, *(uintptr_t *)lee_vector_end(&lee_precise.behind));
+    while (lee_precise.behind_marked < lee_precise.behind.bytes / sizeof(struct lee_behind)) {
+        lee_mark_word(marker, ((const struct lee_behind *)lee_precise.behind.data)[lee_precise.behind_marked++].word);
         lee_marker_drain(marker);
     }
     settle(marker);
@@ -281,8 +300,26 @@ static void pass_gate(struct lee_marker *marker, uint32_t number, uint64_t mark,
     }
     struct lee_edge *edge = lee_precise_add(&lee_precise.edges, sizeof *edge);
     if (edge != NULL)
-        *edge = (struct lee_edge){marker->holder, number};
+        *edge = (struct lee_edge){marker->holder, number, 0};
     segment->met++;
+}
+
+/* One segment marks after the other, so the base knows the right holder, mostly; otherwise there are
+ * two for the same. */
+static void note(uint64_t mark, uint32_t base, uint32_t from) {
+    uint32_t number = lee_holder(base)->notes;
+    if (number == 0 || lee_holder(number)->noted != from + 1) {
+        number = (uint32_t)(lee_precise.holders.bytes / sizeof(struct lee_holder));
+        struct lee_holder *fresh = lee_precise_add(&lee_precise.holders, sizeof *fresh);
+        if (fresh == NULL)
+            return;
+        struct lee_holder *of = lee_holder(base);
+        *fresh = (struct lee_holder){.segment = of->segment, .extra = of->extra, .base = base, .noted = from + 1};
+        of->notes = number;
+    }
+    struct lee_note *place = lee_precise_set_holder(mark, number) ? lee_precise_add(&lee_precise.notes, sizeof *place) : NULL;
+    if (place != NULL)
+        *place = (struct lee_note){mark, from};
 }
 
 void lee_precise_meet(struct lee_marker *marker, uint64_t mark, uintptr_t word) {
@@ -297,10 +334,10 @@ void lee_precise_meet(struct lee_marker *marker, uint64_t mark, uintptr_t word) 
         segment->covered = from + 1;
         if (holder->gate)
             pass_gate(marker, number, mark, word);
-    } else if (lee_pairs_add(&lee_precise.noted, mark, from, 1) == 0 && !lee_is_handle(lee_mark_object(mark).layout)) {
-        struct lee_note *note = lee_precise_add(&lee_precise.notes, sizeof *note);
-        if (note != NULL)
-            *note = (struct lee_note){mark, from};
+    } else if (holder->noted != from + 1 && lee_precise.notes_left > 0 && !lee_is_handle(lee_mark_object(mark).layout)) {
+        if (--lee_precise.notes_left == 0)
+            marker->meets = must_meet();
+        note(mark, holder->base, from);
     }
 }
 
@@ -359,7 +396,10 @@ void lee_precise_solve(struct lee_heap *heap, struct lee_marker *marker) {
     if (marker->overflows > 0)
         lee_precise.lost = true;
     lee_account_solve(heap, marker, &found);
-    choose_gates(&found);
+    if (lee_precise.notes_left == 0)
+        gates.bytes = 0; /* so many are of no use */
+    else
+        choose_gates(&found);
     lee_vector_free(&found);
 }
 

@@ -120,6 +120,8 @@ void lee_finalizers_each(struct lee_heap *heap, struct lee_custodian *top, void 
  * second trace, or null. False if there was no memory for all of them; those that are missing are
  * not marked. */
 bool lee_account_mark(struct lee_heap *heap, struct lee_marker *marker, struct lee_vector *words);
+/* Marks from a custodian's own tasks. */
+void lee_custodian_scan(struct lee_heap *heap, struct lee_custodian *custodian, struct lee_marker *marker);
 /* The bytes of the stacks and arenas of a custodian's own tasks. */
 size_t lee_tasks_bytes(const struct lee_custodian *custodian);
 /* After it, when the live bytes were counted. */
@@ -141,5 +143,7 @@ struct lee_accounts *lee_accounts_of(const struct lee_heap *heap);
  * larger than `most`, as soon as it is more than that. SIZE_MAX if there is no memory to find
  * out. */
 size_t lee_account_reached(struct lee_heap *heap, struct lee_custodian *custodian, size_t most);
+/* The bytes of the tables that the last trace had at its end, for tests. */
+extern size_t lee_account_table;
 
 #endif

@@ -81,8 +81,8 @@ struct lee_heap_counts {
     size_t blocks, units;
     size_t dropped, weak_cleared, finalized, overflows;
     size_t snapshots, snapshots_lost; /* begun; that ended as a collection that stops */
-    /* For tests of what work costs: finalizers, waiting tasks and custodians that were looked at by
-     * what must be linear (ACCOUNTING.md, "Linear"). */
+    /* For tests of what work costs: finalizers, waiting tasks, custodians, and objects that are shared
+     * that were looked at by what must be linear (ACCOUNTING.md, "Linear"). */
     size_t steps;
 };
 

@@ -6,6 +6,7 @@
 #include "custodian.h"
 #include "poison.h"
 #include "arena.h"
+#include "mark_find.h"
 #include "precise.h"
 #include "process.h"
 #include "small.h"
@@ -17,8 +18,7 @@ enum {
     STACK_LEAST = 1 << 14, /* words */
     RANGES = 256,
     SLICE_WORDS = 128, /* of a large object that are read before what they point to */
-    CELL_WORDS = LEE_CELL_MOST / 8, /* what the loop wants room for: then no cell needs another look */
-    FIRST_TYPED = LEE_CODE_CELLS + LEE_CLASSES
+    CELL_WORDS = LEE_CELL_MOST / 8 /* what the loop wants room for: then no cell needs another look */
 };
 
 /* --- from a word to an object ---------------------------------------------------------------------------------- */
@@ -65,7 +65,7 @@ LEE_UNCHECKED static uintptr_t small_header(uintptr_t object) {
 /* The header of any object: of what has none, that of plain data. */
 LEE_UNCHECKED_INLINE uintptr_t header_of(uintptr_t object, unsigned code) {
     return code == LEE_CODE_SMALL                          ? small_header(object)
-           : code >= FIRST_TYPED && code < LEE_CODE_LARGE ? *(const uintptr_t *)(object - LEE_HEADER_BYTES)
+           : code >= LEE_CODE_TYPED && code < LEE_CODE_LARGE ? *(const uintptr_t *)(object - LEE_HEADER_BYTES)
                                                            : (uintptr_t)&lee_layout_plain | LEE_HEADER_ALLOCATED;
 }
 
@@ -394,28 +394,9 @@ LEE_UNCHECKED static void next_slice(struct lee_marker *marker) {
 
 /* --- the loop ------------------------------------------------------------------------------------------------------ */
 
-enum { CODE_SHIFT = LEE_MARK_CODE_SHIFT, BITS_A_BLOCK = LEE_MARK_BITS };
+enum { CODE_SHIFT = LEE_MARK_CODE_SHIFT };
 
-_Static_assert(LEE_CODES <= 256 && LEE_ADDRESS_BITS + 3 <= CODE_SHIFT, "a mark and a code fit a word");
-
-static inline unsigned code_of(const struct lee_found *found) {
-    return (unsigned)(found->mark >> CODE_SHIFT);
-}
-
-static inline uintptr_t object_of(const struct lee_found *found) {
-    const struct lee_cell_info *info = &lee_cell_info[code_of(found)];
-    if (__builtin_expect(info->count == 0, 0))
-        return found->word;
-    return (found->word & ~(uintptr_t)(LEE_BLOCK_BYTES - 1)) + info->origin + (uint32_t)(found->mark & (BITS_A_BLOCK - 1)) * info->bytes;
-}
-
-/* The word of marks that has the bit. */
-static inline uint64_t *marks_of(uint64_t mark) {
-    return (uint64_t *)(uintptr_t)((mark << (64 - CODE_SHIFT) >> (64 - CODE_SHIFT + 6)) * sizeof(uint64_t));
-}
-
-/* What is not a cell in a block. */
-static __attribute__((noinline)) bool classify_large(struct lee_chunk *chunk, uintptr_t word, struct lee_found *found) {
+__attribute__((noinline)) bool lee_find_large(struct lee_chunk *chunk, uintptr_t word, struct lee_found *found) {
     struct lee_mark_entry entry;
     if (!locate_large(chunk, word, &entry))
         return false;
@@ -423,35 +404,12 @@ static __attribute__((noinline)) bool classify_large(struct lee_chunk *chunk, ui
     return true;
 }
 
-/* What is in no unit of the heap's own. */
-static __attribute__((noinline)) bool classify_small(struct lee_heap *heap, struct lee_chunk *chunk, uintptr_t word,
-                                                     struct lee_found *found) {
+__attribute__((noinline)) bool lee_find_small(struct lee_heap *heap, struct lee_chunk *chunk, uintptr_t word,
+                                              struct lee_found *found) {
     unsigned at = lee_small_place(heap, chunk, word);
     struct lee_small *page = lee_small_of(word);
     *found = (struct lee_found){lee_small_start(page) + at * 16, ((uint64_t)(uintptr_t)page->marks << 3) + at + ((uint64_t)LEE_CODE_SMALL << CODE_SHIFT)};
     return at != 0;
-}
-
-/* The two loads of the page table, then one for the block's class: whether the word, which is below
- * 2^48, points into an object. Where that begins is not computed: half of the words point to what
- * is marked. */
-static inline __attribute__((always_inline)) bool classify(struct lee_heap *heap, _Atomic(uintptr_t) *table, uintptr_t word,
-                                                           struct lee_found *found) {
-    uintptr_t value = atomic_load_explicit(&table[word >> LEE_CHUNK_SHIFT], LEE_DEPENDENT_LOAD);
-    if (__builtin_expect(value < LEE_WINDOW_OURS, 0))
-        return false;
-    struct lee_chunk *chunk = (struct lee_chunk *)value;
-    if (__builtin_expect(lee_owner_in(chunk, word) != heap, 0))
-        return classify_small(heap, chunk, word, found);
-    uint64_t code = lee_code_at(chunk, lee_block_index(word));
-    const struct lee_cell_info *info = &lee_cell_info[code];
-    uint32_t offset = (uint32_t)(word & (LEE_BLOCK_BYTES - 1)) - info->origin;
-    uint64_t index = (uint64_t)offset * info->reciprocal >> 32;
-    if (__builtin_expect(index >= info->count, 0))
-        return classify_large(chunk, word, found);
-    found->word = word;
-    found->mark = (code << CODE_SHIFT) + value * 8 + lee_block_index(word) * BITS_A_BLOCK + index;
-    return true;
 }
 
 /* An object that custodians come to hold; false if they did, or the object is a handle, through
@@ -468,12 +426,14 @@ LEE_UNCHECKED_INLINE bool spread(struct lee_marker *marker, const struct lee_fou
     uintptr_t header = header_of(object, code);
     if (lee_header_layout(header)->kind == LEE_LAYOUT_TRACED && lee_is_handle(lee_header_layout(header)))
         return false;
+    if (marker->visits_left == 0)
+        return false;
     if (own != NULL)
         *own = widened->after - 1;
     else if (!lee_precise_set_holder(found->mark, widened->after - 1))
         return false;
     widened->bytes += charge;
-    marker->charged++;
+    marker->visits_left--;
     return true;
 }
 
@@ -489,10 +449,10 @@ LEE_UNCHECKED_INLINE unsigned classify_each(struct lee_heap *heap, const uintptr
     _Atomic(uintptr_t) *table = lee_page_table;
     struct lee_found *next = asked;
     for (const uintptr_t *at = words + count; at != words;) {
-        if (!classify(heap, table, *--at, next))
+        if (!lee_find(heap, table, *--at, next))
             continue;
         if (prefetch)
-            __builtin_prefetch(marks_of(next->mark), 1);
+            __builtin_prefetch(lee_found_marks(next->mark), 1);
         next++;
     }
     return (unsigned)(next - asked);
@@ -515,7 +475,7 @@ LEE_UNCHECKED_INLINE unsigned mark_each(const struct lee_found *asked, unsigned 
                                         bool prefetch, enum lee_counting counting) {
     struct lee_found *next = fresh;
     for (const struct lee_found *end = asked + count; asked != end; asked++) {
-        uint64_t mark = asked->mark, *marks = marks_of(mark), before = *marks;
+        uint64_t mark = asked->mark, *marks = lee_found_marks(mark), before = *marks;
         bool is_fresh = (before >> (mark & 63) & 1) == 0;
         *next = *asked;
         if (counting == LEE_COUNT_SPREAD) {
@@ -524,7 +484,7 @@ LEE_UNCHECKED_INLINE unsigned mark_each(const struct lee_found *asked, unsigned 
             *marks = before | (uint64_t)1 << (mark & 63);
             /* Without pointers and without a header: there is nothing to read. */
             if (counting == LEE_COUNT_NOTHING)
-                is_fresh = is_fresh & (mark >= (uint64_t)FIRST_TYPED << CODE_SHIFT);
+                is_fresh = is_fresh & (mark >= (uint64_t)LEE_CODE_TYPED << CODE_SHIFT);
         }
         if (prefetch)
             prefetch_header(asked, is_fresh, next);
@@ -546,7 +506,7 @@ LEE_UNCHECKED_INLINE unsigned mark_each_held(struct lee_marker *marker, const st
     struct lee_found *next = fresh;
     const uint32_t holder = marker->holder;
     for (const struct lee_found *end = asked + count; asked != end; asked++) {
-        uint64_t mark = asked->mark, *marks = marks_of(mark), before = *marks;
+        uint64_t mark = asked->mark, *marks = lee_found_marks(mark), before = *marks;
         bool is_fresh = (before >> (mark & 63) & 1) == 0;
         *marks = before | (uint64_t)1 << (mark & 63);
         *next = *asked;
@@ -565,6 +525,8 @@ LEE_UNCHECKED static __attribute__((noinline)) void hold_batch(struct lee_marker
     for (; found != end; found++) {
         uint64_t mark = found->mark & ~((uint64_t)1 << FRESH_SHIFT);
         bool is_fresh = mark != found->mark;
+        if (!is_fresh && !marker->meets)
+            continue;
         uint32_t holder = mark < (uint64_t)LEE_CODE_PAGES << CODE_SHIFT ? *lee_block_holder(mark) : LEE_HOLDER_NONE;
         if (holder == marker->holder)
             continue;
@@ -611,18 +573,18 @@ LEE_UNCHECKED_INLINE void drain_with(struct lee_marker *marker, bool batches, en
                                   : classify_each(heap, stack + depth, words, asked, false);
         }
         for (const struct lee_found *found = fresh, *end = fresh + fresh_count; found != end; found++) {
-            unsigned code = code_of(found);
+            unsigned code = lee_found_code(found);
             const struct lee_cell_info *info = &lee_cell_info[code];
-            uintptr_t object = object_of(found);
+            uintptr_t object = lee_found_object(found);
             if (counting == LEE_COUNT_SPREAD && !spread(marker, found, object, code))
                 continue;
-            if (__builtin_expect(code - FIRST_TYPED >= LEE_CODE_LARGE - FIRST_TYPED, 0)) {
-                if (code < FIRST_TYPED) { /* plain */
+            if (__builtin_expect(code - LEE_CODE_TYPED >= LEE_CODE_LARGE - LEE_CODE_TYPED, 0)) {
+                if (code < LEE_CODE_TYPED) { /* plain */
                     charged += info->bytes;
                     continue;
                 }
                 if (code == LEE_CODE_SMALL && (small_header(object) & LEE_HEADER_ALLOCATED) == 0) {
-                    *marks_of(found->mark) &= ~((uint64_t)1 << (found->mark & 63));
+                    *lee_found_marks(found->mark) &= ~((uint64_t)1 << (found->mark & 63));
                     continue;
                 }
                 if (counted)
@@ -634,7 +596,7 @@ LEE_UNCHECKED_INLINE void drain_with(struct lee_marker *marker, bool batches, en
             }
             uintptr_t header = *(const uintptr_t *)(object - LEE_HEADER_BYTES);
             if (__builtin_expect((header & LEE_HEADER_ALLOCATED) == 0, 0)) {
-                *marks_of(found->mark) &= ~((uint64_t)1 << (found->mark & 63)); /* no object: a word that looked like a pointer */
+                *lee_found_marks(found->mark) &= ~((uint64_t)1 << (found->mark & 63)); /* no object: a word that looked like a pointer */
                 continue;
             }
             const struct lee_layout *layout = lee_header_layout(header);

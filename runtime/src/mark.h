@@ -50,11 +50,13 @@ struct lee_marker {
     enum lee_counting counting;
     uint32_t holder;       /* of what is marked (precise.h) */
     uint32_t gates;        /* that were met and not gone through yet */
+    bool meets;            /* it matters who meets what is marked (precise.h) */
     uint32_t other_count;
     struct lee_found others[LEE_MARK_BATCH]; /* of a batch: those in blocks that are not the holder's alone */
     size_t base, range_base; /* where the part of `stack` and `ranges` begins that is gone through now */
     size_t segment_base;     /* where that of the holder begins */
     size_t charged; /* bytes marked, less handles, which others are charged for */
+    size_t visits_left; /* while custodians come to hold more: objects that may yet be visited */
     uintptr_t *stack;
     size_t depth, room; /* words */
     struct lee_mark_range *ranges;

@@ -33,6 +33,8 @@ void lee_precise_custodian(struct lee_custodian *custodian, struct lee_marker *m
 /* What a handle refers to: it is not reached through the handle, and marked when the custodian has
  * marked all else. */
 void lee_precise_put_off(struct lee_marker *marker, uintptr_t word);
+/* The words from which the custodian marks. */
+void lee_precise_keep(const uintptr_t *words, size_t count);
 /* The custodian has marked all but what was put off. */
 void lee_precise_marked(struct lee_marker *marker);
 
@@ -74,8 +76,9 @@ struct lee_widened *lee_precise_widen(uint32_t before);
 /* Finds all sets. When there was no memory for it, or the marker lost words, what is known is
  * between what the two policies charge. */
 void lee_precise_solve(struct lee_heap *heap, struct lee_marker *marker);
-/* For tests: components at once. */
-extern bool lee_precise_quick;
+/* For tests: components at once, of what was noted or of all. */
+enum lee_precise_how { LEE_PRECISE_USUALLY, LEE_PRECISE_NOTED, LEE_PRECISE_ALL };
+extern enum lee_precise_how lee_precise_how;
 /* Adds what objects are charged to `settled` of each custodian, those above included. */
 void lee_precise_charge(void);
 void lee_precise_end(void);

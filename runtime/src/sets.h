@@ -20,14 +20,19 @@ void lee_sets_begin(const uint32_t *above, uint32_t count);
 uint32_t lee_set_of(uint32_t custodian);
 /* The members of both. */
 uint32_t lee_sets_join(uint32_t a, uint32_t b);
-static inline bool lee_sets_within(uint32_t set, uint32_t other) {
-    return set == other || lee_sets_join(set, other) == other;
-}
-/* The set with these members, of which those above are members too. */
-uint32_t lee_sets_number(const uint64_t *members);
+/* The same for many: all are gathered behind a first one. */
+void lee_sets_gather_first(uint32_t set);
+void lee_sets_gather(uint32_t set);
+uint32_t lee_sets_gathered(void);
+/* Whether all members of the one are members of the other. */
+bool lee_sets_within(uint32_t set, uint32_t other);
 /* A bit for each custodian, in so many words; stays where it is until another set is made. */
 const uint64_t *lee_set_members(uint32_t set);
 size_t lee_set_words(void);
+/* How many sets there are; their numbers are lower. */
+uint32_t lee_sets_count(void);
+/* What its members are charged, each; 0 at first. */
+uint64_t *lee_set_bytes(uint32_t set);
 void lee_sets_end(void);
 
 #endif

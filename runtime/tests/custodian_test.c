@@ -47,7 +47,7 @@ static struct lee_task *start_in(struct lee_custodian *custodian, void (*entry)(
 
 /* --- generated heaps --------------------------------------------------------------------------------------------- */
 
-enum shape { RANDOM, LISTS, SHARED_LIST, TREES, SHAPES };
+enum shape { RANDOM, LISTS, SHARED_LIST, TREES, DENSE, DOWN, LAYERS, SHAPES };
 
 static struct lee_custodian *first_custodian(void) {
     return &lee_process_self()->accounts.first;
@@ -90,6 +90,13 @@ static size_t pick_edge(const struct model *model, enum shape shape, size_t from
     case LISTS: return k == 0 && from + 1 < model->objects && below(50) != 0 ? from + 1 : SIZE_MAX;
     case SHARED_LIST: return k == 0 && from + 1 < model->objects ? from + 1 : SIZE_MAX;
     case TREES: return 2 * from + 1 + k < model->objects && k < 2 ? 2 * from + 1 + k : SIZE_MAX;
+    case DENSE: return below(model->objects);
+    case DOWN: return from > 0 ? from - 1 - below(from < 40 || k == 0 ? from : 40) : SIZE_MAX;
+    case LAYERS: { /* each points into those behind it, mostly */
+        size_t layer = model->objects / 16 + 1, end = (from / layer + 1) * layer;
+        return k == 0 ? (from + 1 < end && from + 1 < model->objects ? from + 1 : from - from % layer)
+               : end < model->objects && below(3) != 0 ? end + below(model->objects - end) : SIZE_MAX;
+    }
     default: return below(3) == 0 ? below(model->objects) : SIZE_MAX;
     }
 }
@@ -283,9 +290,15 @@ static void run_round(void *argument) {
     if (c <= 65) /* the roots of more are too many for the least stack */
         compare_failing();
     compare(model, LEE_PRECISE, model->precise, "precise with some old gates");
-    lee_precise_quick = true;
-    compare(model, LEE_PRECISE, model->precise, "components");
-    lee_precise_quick = false;
+    for (lee_precise_how = LEE_PRECISE_NOTED; lee_precise_how <= LEE_PRECISE_ALL; lee_precise_how++) {
+        compare(model, LEE_PRECISE, model->precise, lee_precise_how == LEE_PRECISE_ALL ? "components of all" : "components");
+        if (c <= 65)
+            compare_failing();
+        change(model, round->shape);
+        compute(model);
+        compare(model, LEE_PRECISE, model->precise, "components with gates");
+    }
+    lee_precise_how = LEE_PRECISE_USUALLY;
     compare(model, LEE_BLAME_CHILD, model->blame, "blame again");
     const char *wrong = lee_heap_validate(heap);
     if (wrong != NULL) {
@@ -315,7 +328,7 @@ static void test_charges(size_t rounds, uint64_t seed) {
     for (size_t i = 0; i < rounds; i++) {
         random_state = seed * 1000003 + i * 7919 + 1;
         below(2);
-        struct round round = {.custodians = sizes[i % 8], .shape = (enum shape)(i / 8 % SHAPES), .verify = i % 3 == 0};
+        struct round round = {.custodians = sizes[i % 8], .shape = (enum shape)(i % SHAPES), .verify = i % 3 == 0};
         round.objects = 1 + below(round.custodians >= 200 ? 3000 : 8000);
         round.seed = random_state | 1;
         struct child child;
@@ -702,6 +715,37 @@ static void test_no_memory(void) {
     }
 }
 
+/* --- the bounded trace -------------------------------------------------------------------------------------------------------- */
+
+struct small {
+    struct small *next;
+};
+
+static const struct lee_layout small_layout = {.bytes = sizeof(struct small), .words = 1, .name = "small"};
+
+/* Its table takes two bits for each 16 bytes and little more, also where one object leads to all. */
+static void small_table(void *argument) {
+    check_failures = 0;
+    enum { CELLS = 1 << 20 };
+    bool wide = *(bool *)argument;
+    struct small **all = lee_heap_alloc_typed(NULL, CELLS * sizeof *all, &pointers_layout), *last = NULL;
+    for (size_t i = 0; i < CELLS; i++) {
+        struct small *fresh = lee_heap_alloc_typed(NULL, sizeof *fresh, &small_layout);
+        if (wide)
+            all[i] = fresh;
+        else
+            fresh->next = last;
+        last = fresh;
+    }
+    struct lee_custodian *custodian = lee_custodian_new(NULL);
+    start_in(custodian, hold, wide ? (void *)all : (void *)last);
+    lee_task_yield();
+    size_t reached = lee_account_reached(lee_heap_self(), custodian, SIZE_MAX / 2);
+    CHECK(reached >= CELLS * 16 && lee_account_table <= CELLS * 16 / 16);
+    fflush(stdout);
+    _exit(check_failures > 0);
+}
+
 /* --- windows --------------------------------------------------------------------------------------------------------------- */
 
 /* The paper's story: interpreters run under a custodian each, hold their window, and windows are chained. As long as a window holds
@@ -795,7 +839,7 @@ static void test_requirements(void) {
 }
 
 int main(int argc, char **argv) {
-    size_t rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : UNDER_ASAN ? 8 : 32;
+    size_t rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : UNDER_ASAN ? 14 : 56;
     uint64_t seed = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
     bool yes = true, no = false;
     test_charges(rounds, seed);
@@ -810,6 +854,8 @@ int main(int argc, char **argv) {
     run_alone("garbage", lives_on_garbage, NULL);
     run_alone("thrashing", thrashes, NULL);
     run_alone("a million custodians", a_million, NULL);
+    run_alone("the table for a list", small_table, &no);
+    run_alone("the table for an array", small_table, &yes);
     run_alone("chained windows", windows, &no);
     run_alone("windows with weak links", windows, &yes);
     test_requirements();

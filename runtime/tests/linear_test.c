@@ -1,5 +1,5 @@
-/* What collections, checks of custodians and shutdowns cost grows with what they free or mark, for
- * hostile shapes too. Counted in steps (`lee_heap_counts.steps`, `lee_accounts.steps`), never in
+/* What collections, accounting, checks of custodians and shutdowns cost grows with what they free or
+ * mark, for hostile shapes too. Counted in steps (`lee_heap_counts.steps`, `lee_accounts.steps`), never in
  * time: twice the size takes at most 2.2 times the steps. */
 #include <lee/lee.h>
 
@@ -241,7 +241,62 @@ static size_t judgement(size_t size) {
     return cost;
 }
 
+/* --- sharing ----------------------------------------------------------------------------------------- */
+
+struct pair {
+    struct pair *first, *second;
+};
+
+static const struct lee_layout pair_layout = {.bytes = sizeof(struct pair), .words = 3, .name = "pair"};
+
+static void hold_pair(void *arguments) {
+    (void)arguments; /* it lies on this stack */
+    for (;;)
+        lee_task_yield();
+}
+
+/* What it takes to find out who holds what, of so many custodians that each hold two of so many
+ * objects: parts of one list, each of whose objects points to another one, too. */
+static void share(size_t size, bool forward) {
+    size_t objects = 40 * size;
+    struct lee_heap *heap = lee_heap_self();
+    struct lee_custodian *before = lee_custodian_current(), *top = lee_custodian_new(before);
+    struct pair **all = malloc(objects * sizeof *all);
+    CHECK(all != NULL);
+    heap->enabled = false;
+    for (size_t i = 0; i < objects; i++) {
+        all[i] = lee_heap_alloc_typed(NULL, sizeof **all, &pair_layout);
+        if (i > 0)
+            *all[i] = (struct pair){all[i - 1], all[random_number() % i]};
+    }
+    for (size_t i = 0; forward && i < objects; i += 97) /* circles */
+        all[i]->second = all[random_number() % objects];
+    for (size_t i = 0; i < size / 10; i++) {
+        struct pair held = {all[random_number() % objects], all[random_number() % objects]};
+        lee_custodian_enter(lee_custodian_new(top));
+        lee_task_start(NULL, hold_pair, &held, sizeof held);
+    }
+    lee_custodian_enter(before);
+    free(all);
+    lee_task_yield();
+    heap->enabled = true;
+    lee_custodian_policy(LEE_PRECISE);
+    size_t begun = steps();
+    lee_account_collect(heap);
+    size_t cost = steps() - begun, live = heap->counts.live_objects;
+    /* Each is a visit, a note, or a word that led to what was visited. */
+    CHECK(live > objects / 2 && cost <= 3 * live);
+    if (getenv("LINEAR_TEST_SHOW") != NULL)
+        printf("%zu steps for %zu objects that %zu custodians share\n", cost, live, size / 10);
+    lee_custodian_policy(LEE_BLAME_CHILD);
+    lee_custodian_shutdown(top);
+}
+
 int main(void) {
+    for (size_t size = SIZE / 5; size <= 5 * SIZE; size *= 5) {
+        share(size, false);
+        share(size, true);
+    }
     check_linear("a chain of finalizer queues", chain_is_handed_out);
     check_linear("a chain of finalizer queues of nested custodians", nested_chain_is_handed_out);
     check_linear("tasks that wait for finalizer queues", waiting_tasks_and_dead_objects);
