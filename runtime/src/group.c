@@ -24,9 +24,18 @@ struct lee_group_limit {
     int kind;
 };
 
-/* A charge takes a step for each group above. Below so many, more is charged at once than was asked
- * for, in proportion to them, so that the steps for a byte do not grow with the depth. */
-enum { DEEP = 64, DEPTH_BYTES = 64, ROOM_PART = 16 /* of what is left to a limit: the most that is prepaid */ };
+/* What is counted counts in all groups above, of which there may be a million. So on the way up,
+ * each group whose depth is a multiple of DEEP is a *bank*: groups above it were told of more than
+ * those below have, in proportion to their number, and a count or a check that finds enough there
+ * ends there. What is given back stays there, too, up to twice as much. So the steps for a byte, a
+ * descriptor or a process do not grow with the depth. Where somebody would be refused, and where
+ * exact numbers are asked for, banks tell those above what there is. */
+enum {
+    DEEP = 16,
+    /* Prepaid: so many bytes, or such a part of one of another kind, for each group above. */
+    DEPTH_BYTES = 64, DEPTH_PART = 8,
+    ROOM_PART = 16 /* of what is left to a limit: the most that is prepaid */
+};
 
 enum { COLLECTS_PART = 16 /* of what lives: what a process gets between two collections that limits cause, at least */ };
 
@@ -59,13 +68,16 @@ static void detach(struct lee_group *group) {
         group->next->previous = group->previous;
 }
 
-/* The next one below `top`, in pre-order; null after the last. */
-static struct lee_group *after(struct lee_group *group, const struct lee_group *top) {
-    if (group->child != NULL)
-        return group->child;
+/* The next one below `top` that is not below `group`, in pre-order; null after the last. */
+static struct lee_group *beside(struct lee_group *group, const struct lee_group *top) {
     while (group != top && group->next == NULL)
         group = group->parent;
     return group == top ? NULL : group->next;
+}
+
+/* The next one below `top`, in pre-order; null after the last. */
+static struct lee_group *after(struct lee_group *group, const struct lee_group *top) {
+    return group->child != NULL ? group->child : beside(group, top);
 }
 
 static bool is_inside(const struct lee_group *group, const struct lee_group *top) {
@@ -127,10 +139,13 @@ static void free_limits(struct lee_group *group) {
     group->limits = NULL;
 }
 
+static void close_bank(struct lee_group *bank);
+
 /* Frees it if nothing needs it, and then what only it needed. */
 static void drop_unused(struct lee_group *group) {
     while (group != &root && group->held == 0 && group->custodian == NULL && group->processes == NULL && group->child == NULL) {
         struct lee_group *parent = group->parent;
+        close_bank(group);
         drop_named(group);
         free_limits(group);
         detach(group);
@@ -212,6 +227,11 @@ static struct lee_group *group_of(struct lee_custodian *custodian) {
     }
     if (below != NULL)
         attach(below, at != NULL ? at->group : self->group);
+    for (; below != NULL; below = below->child) { /* those that were made have no other */
+        below->depth = below->parent->depth + 1;
+        below->bank = below->depth % DEEP == 0;
+        below->watched = below->parent->watched;
+    }
     return custodian->group;
 }
 
@@ -256,28 +276,89 @@ LEE_UNWATCHED static size_t use_of(const struct lee_group *group, int kind) {
 
 size_t lee_group_steps;
 
-static void count(struct lee_group *group, int kind, ptrdiff_t more) {
-    for (; group != NULL; group = group->parent) {
+static void count_above(struct lee_group *group, int kind, ptrdiff_t more) {
+    while ((group = group->parent) != NULL) {
         group->uses[kind] += (size_t)more;
         lee_group_steps++;
     }
 }
 
-/* Those that prepay. Each got here by a charge that looked at all groups above it, so that giving
- * back does so, too, costs no more. */
+/* Banks with something prepaid. */
 static struct lee_group *prepaying;
 
-static void give_back(struct lee_group *group, size_t bytes) {
-    group->prepaid -= bytes;
-    count(group, LEE_GROUP_BYTES, -(ptrdiff_t)bytes);
+static void enlist(struct lee_group *bank) {
+    if (bank->prepays)
+        return;
+    bank->prepays = true;
+    bank->prepays_previous = NULL;
+    bank->prepays_next = prepaying;
+    if (prepaying != NULL)
+        prepaying->prepays_previous = bank;
+    prepaying = bank;
+}
+
+static void delist(struct lee_group *bank) {
+    if (bank->prepays_previous != NULL)
+        bank->prepays_previous->prepays_next = bank->prepays_next;
+    else
+        prepaying = bank->prepays_next;
+    if (bank->prepays_next != NULL)
+        bank->prepays_next->prepays_previous = bank->prepays_previous;
+    bank->prepays = false;
+}
+
+static size_t usual(const struct lee_group *bank, int kind) {
+    return kind == LEE_GROUP_BYTES ? (size_t)bank->depth * DEPTH_BYTES : bank->depth / DEPTH_PART;
+}
+
+/* Of `more` that the bank counts: what those above it have to be told. */
+static ptrdiff_t tell(struct lee_group *bank, int kind, ptrdiff_t more) {
+    size_t *prepaid = &bank->prepaid[kind], most = 2 * usual(bank, kind);
+    if (more > 0) {
+        size_t taken = *prepaid < (size_t)more ? *prepaid : (size_t)more;
+        *prepaid -= taken;
+        return more - (ptrdiff_t)taken;
+    }
+    *prepaid += (size_t)-more;
+    enlist(bank);
+    size_t back = *prepaid > most ? *prepaid - most / 2 : 0;
+    *prepaid -= back;
+    return -(ptrdiff_t)back;
+}
+
+static void count(struct lee_group *group, int kind, ptrdiff_t more) {
+    for (; group != NULL && more != 0; group = group->parent) {
+        group->uses[kind] += (size_t)more;
+        lee_group_steps++;
+        if (group->bank)
+            more = tell(group, kind, more);
+    }
+}
+
+/* Whether so many more in a bank, or below it, make no difference to those above. If `more` is 0,
+ * they were counted already. */
+static bool has_prepaid(const struct lee_group *bank, int kind, size_t more) {
+    return bank->prepaid[kind] > 0 && bank->prepaid[kind] >= more;
+}
+
+/* It is about to be freed: the next bank above has what it had. */
+static void close_bank(struct lee_group *bank) {
+    if (!bank->prepays)
+        return;
+    for (int kind = 0; kind < LEE_GROUP_KINDS; kind++)
+        count(bank->parent, kind, -(ptrdiff_t)bank->prepaid[kind]);
+    delist(bank);
 }
 
 static void settle(void) {
     while (prepaying != NULL) {
-        struct lee_group *group = prepaying;
-        prepaying = group->prepays_next;
-        group->prepays = false;
-        give_back(group, group->prepaid);
+        struct lee_group *bank = prepaying;
+        for (int kind = 0; kind < LEE_GROUP_KINDS; kind++) {
+            if (bank->prepaid[kind] > 0)
+                count_above(bank, kind, -(ptrdiff_t)bank->prepaid[kind]);
+            bank->prepaid[kind] = 0;
+        }
+        delist(bank);
     }
 }
 
@@ -294,7 +375,7 @@ static bool exceeds(const struct lee_group *group, int kind, size_t more) {
         return false;
     size_t use = use_of(group, kind);
     bool exceeded = use > most || more > most - use;
-    if (exceeded && kind == LEE_GROUP_BYTES && prepaying != NULL) {
+    if (exceeded && prepaying != NULL) {
         settle();
         use = use_of(group, kind);
         exceeded = use > most || more > most - use;
@@ -302,26 +383,24 @@ static bool exceeds(const struct lee_group *group, int kind, size_t more) {
     return exceeded;
 }
 
-/* It is below `depth` groups, none of whose limits is broken. */
-static void prepay(struct lee_group *group, size_t depth) {
-    size_t bytes = depth * DEPTH_BYTES;
-    for (const struct lee_group *at = group; at != NULL; at = at->parent) {
-        size_t most = at->least[LEE_GROUP_BYTES], part = SIZE_MAX;
-        if (most != SIZE_MAX)
-            part = (most - use_of(at, LEE_GROUP_BYTES)) / ROOM_PART;
-        bytes = part < bytes ? part : bytes;
+/* None of the limits above the group is broken: its bank prepays something, if it is below many. */
+static void prepay(struct lee_group *group, int kind) {
+    if (__builtin_expect(group == NULL || group->depth < DEEP, 1))
+        return;
+    while (!group->bank)
+        group = group->parent;
+    size_t most = usual(group, kind), more = most > group->prepaid[kind] ? most - group->prepaid[kind] : 0;
+    for (const struct lee_group *at = group->parent; at != NULL; at = at->parent) {
+        size_t limit = at->least[kind], use = limit == SIZE_MAX ? 0 : use_of(at, kind), left = limit > use ? limit - use : 0;
+        if (limit != SIZE_MAX && left / ROOM_PART < more)
+            more = left / ROOM_PART;
         lee_group_steps++;
     }
-    if (bytes == 0)
+    if (more == 0)
         return;
-    group->quantum = bytes;
-    group->prepaid += bytes;
-    count(group, LEE_GROUP_BYTES, (ptrdiff_t)bytes);
-    if (group->prepays)
-        return;
-    group->prepays = true;
-    group->prepays_next = prepaying;
-    prepaying = group;
+    group->prepaid[kind] += more;
+    count_above(group, kind, (ptrdiff_t)more);
+    enlist(group);
 }
 
 static inline void count_of(struct lee_process *process, int kind, ptrdiff_t more) {
@@ -354,32 +433,28 @@ static bool collects_too_often(struct lee_process *process) {
 }
 
 static bool charge(struct lee_process *process, size_t bytes) {
-    bool again = process->refused;
-    struct lee_group *group = process->group;
-    if (group->prepaid >= bytes && !again) {
-        group->prepaid -= bytes;
-        process->uses[LEE_GROUP_BYTES] += bytes;
-        return true;
-    }
-    size_t depth = 0;
-    for (const struct lee_group *at = group; at != NULL; at = at->parent) {
+    bool again = process->refused, all = true;
+    for (const struct lee_group *at = process->group; at != NULL; at = at->parent) {
         lee_group_steps++;
-        depth++;
-        if (!exceeds(at, LEE_GROUP_BYTES, bytes))
-            continue;
-        process->refused = true;
-        process->refused_bytes = bytes;
-        __atomic_store_n(&lee_group_refused, true, __ATOMIC_RELAXED);
-        if (!again)
-            process->over = collects_too_often(process);
-        return false;
+        if (exceeds(at, LEE_GROUP_BYTES, bytes)) {
+            process->refused = true;
+            process->refused_bytes = bytes;
+            __atomic_store_n(&lee_group_refused, true, __ATOMIC_RELAXED);
+            if (!again)
+                process->over = collects_too_often(process);
+            return false;
+        }
+        if (at->bank && !again && has_prepaid(at, LEE_GROUP_BYTES, bytes)) {
+            all = false;
+            break;
+        }
     }
     if (again && process->over)
         return false;
     process->refused = false;
     count_of(process, LEE_GROUP_BYTES, (ptrdiff_t)bytes);
-    if (__builtin_expect(depth > DEEP, 0))
-        prepay(group, depth);
+    if (all)
+        prepay(process->group, LEE_GROUP_BYTES);
     return true;
 }
 
@@ -391,16 +466,8 @@ bool lee_group_charge(struct lee_process *process, size_t bytes) {
 }
 
 void lee_group_uncharge(struct lee_process *process, size_t bytes) {
-    struct lee_group *group = process->group;
     lee_lock();
-    if (__builtin_expect(group->prepays, 0)) { /* and goes on doing so */
-        process->uses[LEE_GROUP_BYTES] -= bytes;
-        group->prepaid += bytes;
-        if (group->prepaid > 2 * group->quantum)
-            give_back(group, group->prepaid - group->quantum);
-    } else {
-        count_of(process, LEE_GROUP_BYTES, -(ptrdiff_t)bytes);
-    }
+    count_of(process, LEE_GROUP_BYTES, -(ptrdiff_t)bytes);
     lee_unlock();
 }
 
@@ -446,12 +513,16 @@ static bool judge(struct lee_group *from, int kind, size_t more) {
     }
 }
 
-/* True if they fit. */
-static bool fits(const struct lee_group *from, int kind, size_t more) {
-    for (; from != NULL; from = from->parent) {
-        if (exceeds(from, kind, more))
+/* True if they fit; with 0, if what was counted already does. */
+static bool fits(struct lee_group *from, int kind, size_t more) {
+    for (const struct lee_group *at = from; at != NULL; at = at->parent) {
+        lee_group_steps++;
+        if (exceeds(at, kind, more))
             return false;
+        if (at->bank && has_prepaid(at, kind, more))
+            return true;
     }
+    prepay(from, kind);
     return true;
 }
 
@@ -659,14 +730,18 @@ void lee_group_ask(struct lee_custodian *custodian, int kind, size_t more) {
 
 void lee_group_ask_spawn(struct lee_custodian *custodian, size_t bytes) {
     const size_t asked[] = {[LEE_GROUP_BYTES] = bytes, [LEE_GROUP_PROCESSES] = 1, [LEE_GROUP_TASKS] = 1};
-    bool fit = true;
+    bool fit = true, all = true;
     lee_lock();
-    for (const struct lee_group *at = nearest(custodian); at != NULL && fit; at = at->parent) {
-        if (at->limits == NULL)
-            continue;
-        for (int kind = LEE_GROUP_BYTES; kind <= LEE_GROUP_TASKS; kind++)
+    struct lee_group *group = nearest(custodian);
+    for (const struct lee_group *at = group; at != NULL && fit && all; at = at->parent) {
+        lee_group_steps++;
+        for (int kind = LEE_GROUP_BYTES; at->limits != NULL && kind <= LEE_GROUP_TASKS; kind++)
             fit = fit && !exceeds(at, kind, asked[kind]);
+        all = !at->bank || !has_prepaid(at, LEE_GROUP_BYTES, bytes) || !has_prepaid(at, LEE_GROUP_PROCESSES, 1) ||
+              !has_prepaid(at, LEE_GROUP_TASKS, 1);
     }
+    for (int kind = LEE_GROUP_BYTES; kind <= LEE_GROUP_TASKS && fit && all; kind++)
+        prepay(group, kind);
     lee_unlock();
     for (int kind = LEE_GROUP_BYTES; kind <= LEE_GROUP_TASKS && !fit; kind++)
         lee_group_ask(custodian, kind, asked[kind]);
@@ -732,12 +807,9 @@ void lee_group_join(struct lee_group *group, struct lee_process *process, size_t
     if (process->group_next != NULL)
         process->group_next->group_previous = process;
     group->processes = process;
-    for (struct lee_group *at = group; at != NULL; at = at->parent) {
-        process->watched = process->watched || at->least[LEE_GROUP_BYTES] != SIZE_MAX;
-        at->uses[LEE_GROUP_PROCESSES]++;
-        at->uses[LEE_GROUP_TASKS]++;
-    }
-    process->uses[LEE_GROUP_PROCESSES] = process->uses[LEE_GROUP_TASKS] = 1;
+    process->watched = group->watched;
+    count_of(process, LEE_GROUP_PROCESSES, 1);
+    count_of(process, LEE_GROUP_TASKS, 1);
     /* Its stack, of which it does not pay for what another took before. */
     struct lee_task *first = &process->tasks.first;
     uintptr_t most = process->high - LEE_STACK_CHARGE;
@@ -766,12 +838,8 @@ void lee_group_leave(struct lee_process *process) {
     process->share = NULL;
     forget_unseen(process, NULL);
     lee_groups_forget(process);
-    if (group->prepays)
-        settle(); /* it may be freed */
-    for (struct lee_group *at = group; at != NULL; at = at->parent) {
-        for (int kind = 0; kind < LEE_GROUP_KINDS; kind++)
-            at->uses[kind] -= process->uses[kind];
-    }
+    for (int kind = 0; kind < LEE_GROUP_KINDS; kind++)
+        count(group, kind, -(ptrdiff_t)process->uses[kind]);
     if (process->group_previous != NULL)
         process->group_previous->group_next = process->group_next;
     else
@@ -867,6 +935,17 @@ void lee_group_shut(struct lee_group *group, const char *message) {
 
 /* --- limits ----------------------------------------------------------------------------------- */
 
+/* All processes in the group and below are watched from now on. Of a group that is, all below are. */
+static void watch(struct lee_group *top) {
+    for (struct lee_group *at = top; at != NULL;) {
+        bool was = at->watched;
+        at->watched = true;
+        for (struct lee_process *process = at->processes; process != NULL && !was; process = process->group_next)
+            process->watched = true;
+        at = was ? beside(at, top) : after(at, top);
+    }
+}
+
 static void set_limit(struct lee_custodian *custodian, int kind, size_t most, struct lee_custodian *victim) {
     struct lee_group *of = lee_group_of(custodian), *named = of == NULL ? NULL : lee_group_of(victim);
     struct lee_group_limit *limit = named == NULL ? NULL : of->limits;
@@ -890,10 +969,8 @@ static void set_limit(struct lee_custodian *custodian, int kind, size_t most, st
     find_least(of, kind);
     lee_groups_limit_memory = lee_groups_limit_memory || kind == LEE_GROUP_BYTES;
     lee_worker.calm = false;
-    for (struct lee_group *at = of; kind == LEE_GROUP_BYTES && at != NULL; at = after(at, of)) {
-        for (struct lee_process *process = at->processes; process != NULL; process = process->group_next)
-            process->watched = true;
-    }
+    if (kind == LEE_GROUP_BYTES)
+        watch(of);
 }
 
 void lee_group_set_limit(struct lee_custodian *custodian, int kind, size_t most, struct lee_custodian *victim) {

@@ -42,12 +42,14 @@ struct lee_group {
     struct lee_group_limit *limits; /* of it */
     struct lee_group_limit *named;  /* in which it is the victim */
     size_t least[LEE_GROUP_KINDS];  /* of its limits; SIZE_MAX for none */
-    size_t uses[LEE_GROUP_KINDS];   /* of the processes in it and below, and what these prepaid */
-    /* Bytes that count here and in all groups above, and that its processes may yet have: only of a
-     * group below many others. `prepays`: it is on the list of those. */
-    size_t prepaid, quantum;
-    struct lee_group *prepays_next;
-    bool prepays;
+    size_t uses[LEE_GROUP_KINDS];   /* of the processes in it and below, and what was prepaid there */
+    /* Of a bank (group.c): what counts in all groups above it, and that those below may yet have.
+     * Those with some of that are on a list. */
+    size_t prepaid[LEE_GROUP_KINDS];
+    struct lee_group *prepays_next, *prepays_previous;
+    unsigned depth; /* how many are above it */
+    bool bank, prepays;
+    bool watched; /* it, or one above, has had a limit of memory */
     struct lee_share share, leaf; /* if its custodian was made by a program: first custodians have none */
     size_t held; /* how often: it is not freed meanwhile */
     bool shut;

@@ -57,6 +57,7 @@ static struct lee_pid *spawn_in(struct lee_custodian *custodian, int (*entry)(vo
 
 /* The custodian's processes hold nothing any more, and there are none. */
 static bool is_empty(const struct lee_custodian *custodian) {
+    lee_groups_settle();
     for (int kind = 0; kind < LEE_GROUP_KINDS; kind++) {
         if (custodian->group->uses[kind] != 0)
             return false;
@@ -769,7 +770,7 @@ static void test_victim(void) {
 
 /* --- deep chains ---------------------------------------------------------------------------------------- */
 
-enum { CHAIN = 2000, CHURN = 8 * MB, BLOCK = 64 * KB };
+enum { CHAIN = 2000, CHURN = 8 * MB, BLOCK = 64 * KB, OPENS = 200, DEEP_STEPS = 16 /* between banks */ };
 
 static size_t chain_steps;
 
@@ -802,6 +803,55 @@ static int keeps_to_the_end(void *arguments) {
         peak_use = use > peak_use ? use : peak_use;
     }
     return 0;
+}
+
+static int ends_at_once(void *arguments) {
+    (void)arguments;
+    return 0;
+}
+
+/* Makes and closes descriptors and ends of channels. */
+static int opens(void *arguments) {
+    (void)arguments;
+    size_t before = lee_group_steps;
+    for (int i = 0; i < OPENS; i++) {
+        int ends[2];
+        if (lee_pipe(ends) != 0)
+            return 1;
+        lee_close(ends[0]);
+        lee_close(ends[1]);
+    }
+    chain_steps = lee_group_steps - before;
+    return 0;
+}
+
+/* Below so many custodians, each with limits of all kinds, what is spawned, ends, is opened and closed
+ * costs as much as below few; limits of numbers are exact. */
+static void test_chain_counts(void) {
+    size_t steps[2];
+    for (int deep = 0; deep < 2; deep++) {
+        struct lee_custodian *top = limited(4 * CHURN), *at = top;
+        for (int i = 0; i < (deep ? CHAIN : CHAIN / 8); i++) {
+            at = lee_custodian_new(at);
+            lee_custodian_limit_count(at, LEE_GROUP_PROCESSES, 1000, NULL);
+            lee_custodian_limit_count(at, LEE_GROUP_DESCRIPTORS, 1000, NULL);
+        }
+        CHECK(lee_process_wait(spawn_in(at, ends_at_once, NULL, 0)).how == LEE_RETURNED);
+        size_t before = lee_group_steps;
+        for (int i = 0; i < OPENS; i++) { /* in custodians of their own, too */
+            struct lee_custodian *in = i % 2 == 0 ? at : lee_custodian_new(at);
+            CHECK(lee_process_wait(spawn_in(in, ends_at_once, NULL, 0)).how == LEE_RETURNED);
+        }
+        steps[0] = lee_group_steps - before;
+        CHECK(lee_process_wait(spawn_in(at, opens, NULL, 0)).how == LEE_RETURNED);
+        steps[1] = chain_steps;
+        if (shows)
+            printf("below %d custodians: %zu steps for each process, %zu for each pipe\n", deep ? CHAIN : CHAIN / 8,
+                   steps[0] / OPENS, steps[1] / OPENS);
+        CHECK(steps[0] < OPENS * 16 * DEEP_STEPS && steps[1] < OPENS * 8 * DEEP_STEPS);
+        CHECK(is_empty(top) && is_empty(at));
+        lee_custodian_shutdown(top);
+    }
 }
 
 /* A process below so many custodians, each with a limit: charges cost as much for a byte as below few,
@@ -1013,6 +1063,7 @@ int main(int count, char **arguments) {
     test_limit("blocks of 5 KB", many, 64 * MB, keeps_bytes, 5 * KB);
     /* Last: what they give back is not measured above. */
     test_chain();
+    test_chain_counts();
     if (!lee_many)
         test_siblings();
     return check_failures != 0;
