@@ -42,9 +42,10 @@ impl Ownership<'_> {
             let lends = borrows && loan.form == Form::Borrow && (loan.kind.lends_shared() || loan.kind.is_view());
             if loan.kind.is_look() && self.is_in_slot(n) {
                 self.slot_looks.insert(n);
-            } else if loan.form == Form::Result {
-                self.slot_loans.insert(n);
-            } else if lends && self.is_in_slot(n) && self.find(&loan.place).is_none_or(|found| !found.exact) {
+                continue;
+            }
+            let of_slot = || self.is_in_slot(n) && self.find(&loan.place).is_none_or(|found| !found.exact);
+            if loan.form == Form::Result || lends && of_slot() {
                 self.slot_loans.insert(n);
             }
         }
