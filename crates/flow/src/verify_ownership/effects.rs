@@ -1,6 +1,6 @@
 //! What each statement does to memory.
 
-use mir::effects::{accesses, flags, parts, Access, Code, Kind, Part};
+use mir::effects::{accesses, flags, parts, Access, Code, Kind, Loan as Lending, Part};
 use mir::ir::*;
 use mir::ty::{operand_ty, owns};
 use typing::tree::RegionKind;
@@ -440,9 +440,17 @@ impl Walker<'_> {
         empties |= does.memory && kind.value().is_none() && kind.as_check().is_none();
         accesses(kind, &mut |place, how, _| {
             let changes = match how {
-                Kind::Write | Kind::Exchange | Kind::Move | Kind::Address(_) | Kind::End => !into_temp && stored(place),
+                Kind::Write | Kind::Exchange | Kind::Move | Kind::Address(Lending::Exclusive) | Kind::End => {
+                    !into_temp && stored(place)
+                }
                 Kind::Drop | Kind::Free => true,
-                Kind::Read | Kind::Copy | Kind::Step | Kind::Lend(_) | Kind::Begin | Kind::Mention => false,
+                Kind::Read
+                | Kind::Copy
+                | Kind::Step
+                | Kind::Address(Lending::Shared)
+                | Kind::Lend(_)
+                | Kind::Begin
+                | Kind::Mention => false,
             };
             empties |= changes;
         });
