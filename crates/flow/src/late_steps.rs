@@ -20,6 +20,7 @@ use mir::ir::*;
 use typing::tree::BinOp;
 
 use crate::framework::{solve, Analysis, Direction, Point};
+use crate::ranges::returns_twice;
 
 /// A check of a step; the statement after it gives the new value to a local.
 struct Late {
@@ -35,9 +36,10 @@ struct Late {
 }
 
 /// Moves the checks of one body.
-pub(crate) fn run(body: &mut Body) {
+pub(crate) fn run(program: &Program, body: &mut Body) {
     let late = candidates(body);
-    if late.is_empty() {
+    // A jump back from elsewhere uses what no way of the body leads to.
+    if late.is_empty() || returns_twice(program, body) {
         return;
     }
     let mut wanted = BitSet::empty(body.locals.len());

@@ -126,7 +126,7 @@ fn check_body(
     let mut reported = BitSet::empty(body.locals.len());
 
     report.timed("fold conditions", || framework::fold_conditions(body));
-    report.timed("late steps", || late_steps::run(body));
+    report.timed("late steps", || late_steps::run(program, body));
     report.timed("moved", || moved::run(program, &known.leaves, body));
     let facts = report.timed("null facts", || {
         let facts = null_facts::find(program, body, &Cfg::new(body));
