@@ -171,7 +171,12 @@ impl<'a> Sinking<'a> {
     /// The targets that are taken only if the character that was stepped over is not zero: it was
     /// read before memory could change.
     fn not_zero(&self, term: &TermKind) -> Vec<BlockId> {
-        let is_character = |operand: &Operand| self.late.from.is_some_and(|from| reads_old(&self.trail, operand, from));
+        let steady = |local: Local| {
+            let decl = self.body.locals.get(local.0 as usize);
+            decl.is_some_and(|decl| !decl.address_taken)
+        };
+        let is_character =
+            |operand: &Operand| self.late.from.is_some_and(|from| reads_old(&self.trail, operand, from, &steady));
         match term {
             TermKind::If(operand, then, other) if then != other && is_character(operand) => vec![*then],
             TermKind::Switch(operand, cases, other) if is_character(operand) => {
@@ -206,8 +211,8 @@ fn apply(body: &mut Body, changes: Vec<(Point, Stmt, Vec<To>)>) {
             }
         }
     }
-    // From the last on, so that the others stay where they are; at one point, in front of what goes.
-    points.sort_by_key(|(at, check)| (*at, check.is_some()));
+    // From the last on, so that the others stay where they are; at one point what goes goes first.
+    points.sort_by_key(|(at, check)| (*at, check.is_none()));
     for (at, check) in points.into_iter().rev() {
         let Some(block) = body.blocks.get_mut(at.block.0 as usize) else { continue };
         match check {
@@ -285,23 +290,36 @@ fn changes_memory(stmt: &Stmt) -> bool {
 }
 
 /// Whether the operand is, at the end of the statements, the character that the local points to, read
-/// before memory could change.
-fn reads_old<'s>(since: &[&'s Stmt], operand: &'s Operand, from: Local) -> bool {
+/// before memory could change, or the local. `steady`: nothing but a statement that names the local
+/// changes it.
+fn reads_old<'s>(since: &[&'s Stmt], operand: &'s Operand, from: Local, steady: &dyn Fn(Local) -> bool) -> bool {
     let mut operand = operand;
     let mut end = since.len();
     loop {
         let Operand::Copy(place) = operand else { return false };
         if place.base_local() == Some(from) {
-            return place.proj == [Proj::Deref] && !since.iter().take(end).any(|stmt| changes_memory(stmt));
+            let before = || since.iter().take(end);
+            let same = !before().any(|stmt| changes_memory(stmt) || writes(&stmt.kind, from));
+            return place.proj == [Proj::Deref] && same && steady(from);
         }
-        let Some(local) = place.as_local() else { return false };
+        let Some(local) = place.as_local().filter(|local| steady(*local)) else { return false };
+        // The last statement that gives it a value, in whatever way.
         let mut before = since.iter().enumerate().take(end).rev();
-        let found = before.find_map(|(n, stmt)| Some((n, stmt.kind.assigned_to(local)?)));
-        let Some((at, value)) = found else { return false };
+        let Some((at, stmt)) = before.find(|(_, stmt)| writes(&stmt.kind, local)) else { return false };
+        let Some(value) = stmt.kind.assigned_to(local) else { return false };
         // As a number of any type a character that is not zero is none.
         let Some(next) = value.as_numeric().map(|(from, _)| from).or(value.as_use()) else { return false };
         (operand, end) = (next, at);
     }
+}
+
+/// Whether the statement may give the local, or a part of it, another value.
+fn writes(kind: &StmtKind, local: Local) -> bool {
+    let mut written = false;
+    accesses(kind, &mut |place, kind, _| {
+        written |= crate::moved::changes(kind) && place.base_local() == Some(local) && !place.has_deref();
+    });
+    written
 }
 
 /// Where the terminator leads, each block once.
