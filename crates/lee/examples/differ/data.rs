@@ -283,7 +283,9 @@ impl Gen {
                 self.out.line(&format!("SINC({s});"));
                 self.out.line("}");
                 if self.pushed() {
+                    // The step is tested where the pointer is used.
                     self.out.line(&format!("SINC({s});"));
+                    self.out.line(&format!("SET(h, h + (u8)*{s});"));
                 }
             }
             1 => {
