@@ -38,8 +38,10 @@ pub fn collect(program: &Program, unit: usize, edges: &mut Edges) {
         });
     }
     for global in &program.globals {
-        escape::tables::in_init(global.init.as_ref(), &mut |f| {
-            edges.addressed.insert(key(program, unit, f));
+        global.init.iter().for_each(|init| {
+            init.each_function(&mut |f| {
+                edges.addressed.insert(key(program, unit, f));
+            });
         });
     }
 }

@@ -72,19 +72,5 @@ fn is_constant(program: &Program, ty: Qty) -> bool {
 pub fn each_function(program: &Program, place: &Place, see: &mut dyn FnMut(&FuncRef)) {
     let PlaceBase::Global(global) = place.base else { return };
     let Some(global) = program.globals.get(global.0 as usize).filter(|g| is_constant(program, g.ty)) else { return };
-    in_init(global.init.as_ref(), see);
-}
-
-/// Calls `see` for each function whose address is in an initialiser.
-pub fn in_init(init: Option<&ConstInit>, see: &mut dyn FnMut(&FuncRef)) {
-    match init {
-        Some(
-            ConstInit::Addr(ConstAddr::Func(f), _)
-            | ConstInit::Fat(ConstAddr::Func(f), ..)
-            | ConstInit::TypedVoid(ConstAddr::Func(f), ..),
-        ) => see(f),
-        Some(ConstInit::Aggregate(parts)) => parts.iter().for_each(|(_, part)| in_init(Some(part), see)),
-        Some(ConstInit::Tagged(_, part)) => in_init(Some(part), see),
-        _ => {}
-    }
+    global.init.iter().for_each(|init| init.each_function(see));
 }

@@ -1,25 +1,26 @@
 //! Steps of strings that are tested late: `while ((c = *s++))`.
 //!
 //! `s++` asks that `*s` is not the zero which ends the string. C's own loops step over it and then
-//! stop: where `s` is not used any more, that harms nobody. So the check moves to the ways on which
-//! the new value is needed: where control branches, it goes to those edges; if no way needs the value
-//! the check is dropped. A value is needed where it is used, but not where it is only compared, or
+//! stop: where `s` is not used any more, that does no harm. So the check moves to the paths on which
+//! the new value is needed: where control branches, it goes to those edges; if no path needs the
+//! value the check is dropped. A value is needed where it is used, but not where it is only compared, or
 //! subtracted (`return e - s - 1;`), or replaced. On an edge that is taken only if the character was
 //! not zero the check is known to hold.
 //!
-//! What is checked there is what the memory holds then. That is what matters for who uses the new
-//! value: where the old one points to something else than zero, a zero comes later.
+//! What is checked there is what the memory holds then. That is what matters to anyone who uses the
+//! new value: where the old one points to something else than zero, a zero comes later.
 //!
 //! Lattice: the set of locals whose value is needed. Join: union. Needs: nothing. Changes: where
 //! checks of steps stand; adds blocks for edges. Guarantees: a value is used only after its check.
 
 use mir::bits::BitSet;
-use mir::cfg::Cfg;
+use mir::cfg::{each_successor_mut, Cfg};
 use mir::effects::{accesses, flags, term_accesses, Code, Kind};
 use mir::ir::*;
 use typing::tree::BinOp;
 
 use crate::framework::{solve, Analysis, Direction, Point};
+use crate::moved::{changes, changes_local};
 use crate::ranges::returns_twice;
 
 /// A check of a step; the statement after it gives the new value to a local.
@@ -28,7 +29,7 @@ struct Late {
     /// What is checked.
     of: Local,
     /// Where the step begins.
-    from: Option<Local>,
+    from: Local,
     /// What gets the new value.
     to: Local,
     /// The check reads memory.
@@ -38,7 +39,7 @@ struct Late {
 /// Moves the checks of one body.
 pub(crate) fn run(program: &Program, body: &mut Body) {
     let late = candidates(body);
-    // A jump back from elsewhere uses what no way of the body leads to.
+    // A jump back from elsewhere uses what no path of the body leads to.
     if late.is_empty() || returns_twice(program, body) {
         return;
     }
@@ -86,7 +87,7 @@ enum To {
 /// How many blocks a check is followed into.
 const DEPTH: usize = 4;
 
-/// One check on its way.
+/// One check on its path.
 struct Sinking<'a> {
     body: &'a Body,
     cfg: &'a Cfg,
@@ -95,7 +96,7 @@ struct Sinking<'a> {
     /// The statements from the check on.
     trail: Vec<&'a Stmt>,
     found: Vec<To>,
-    /// On some way it is not needed.
+    /// On some path it is not needed.
     dropped: bool,
 }
 
@@ -152,8 +153,8 @@ impl<'a> Sinking<'a> {
             }
             TermKind::Goto(_) | TermKind::If(..) | TermKind::Switch(..) => {}
         }
-        let proven = self.not_zero(&block.term.kind);
-        for to in targets(&block.term.kind) {
+        let proven = self.not_zero(from, &block.term.kind);
+        for &to in self.cfg.successors(from) {
             let wants = self.starts.get(to.0 as usize).is_none_or(|set| set.contains(self.late.to.0 as usize));
             if !wants || proven.contains(&to) {
                 self.dropped = true;
@@ -170,13 +171,12 @@ impl<'a> Sinking<'a> {
 
     /// The targets that are taken only if the character that was stepped over is not zero: it was
     /// read before memory could change.
-    fn not_zero(&self, term: &TermKind) -> Vec<BlockId> {
+    fn not_zero(&self, from: BlockId, term: &TermKind) -> Vec<BlockId> {
         let steady = |local: Local| {
             let decl = self.body.locals.get(local.0 as usize);
             decl.is_some_and(|decl| !decl.address_taken)
         };
-        let is_character =
-            |operand: &Operand| self.late.from.is_some_and(|from| reads_old(&self.trail, operand, from, &steady));
+        let is_character = |operand: &Operand| reads_old(&self.trail, operand, self.late.from, &steady);
         match term {
             TermKind::If(operand, then, other) if then != other && is_character(operand) => vec![*then],
             TermKind::Switch(operand, cases, other) if is_character(operand) => {
@@ -184,7 +184,7 @@ impl<'a> Sinking<'a> {
                 let zero: Vec<BlockId> = cases.iter().filter(has_zero).map(|(_, _, to)| *to).collect();
                 // Without a case for zero the rest has it.
                 let zero = if zero.is_empty() { vec![*other] } else { zero };
-                targets(term).into_iter().filter(|to| !zero.contains(to)).collect()
+                self.cfg.successors(from).iter().copied().filter(|to| !zero.contains(to)).collect()
             }
             TermKind::If(..)
             | TermKind::Switch(..)
@@ -229,7 +229,11 @@ fn apply(body: &mut Body, changes: Vec<(Point, Stmt, Vec<To>)>) {
         let edge = BlockId(body.blocks.len() as u32);
         let Some(block) = body.blocks.get_mut(from.0 as usize) else { continue };
         let goto = Terminator { kind: TermKind::Goto(to), ..block.term.clone() };
-        retarget(&mut block.term.kind, to, edge);
+        each_successor_mut(&mut block.term.kind, |target| {
+            if *target == to {
+                *target = edge;
+            }
+        });
         body.blocks.push(Block { stmts: vec![check], term: goto });
         made.push((from, to, edge));
     }
@@ -249,12 +253,11 @@ fn candidates(body: &Body) -> Vec<Late> {
             let (Some(to), false) = (dest.as_local(), checked.is_unsafe || stored.is_unsafe) else { continue };
             let at = Point { block: BlockId(n as u32), stmt };
             let late = if let Some(from) = check.as_step().and_then(whole) {
-                (next_of(value) == Some(from)).then_some(Late { at, of: from, from: Some(from), to, reads: true })
+                (next_of(value) == Some(from)).then_some(Late { at, of: from, from, to, reads: true })
             } else if let Some(of) = check.as_within().and_then(whole) {
                 let step = stmt.checked_sub(1).and_then(|n| block.stmts.get(n)?.kind.assigned_to(of));
-                let same = value.as_use().and_then(whole) == Some(of);
-                let from = step.and_then(next_of);
-                (same && from.is_some()).then_some(Late { at, of, from, to, reads: false })
+                let from = step.and_then(next_of).filter(|_| value.as_use().and_then(whole) == Some(of));
+                from.map(|from| Late { at, of, from, to, reads: false })
             } else {
                 None
             };
@@ -281,12 +284,12 @@ fn whole(operand: &Operand) -> Option<Local> {
 /// Whether the statement may change memory.
 fn changes_memory(stmt: &Stmt) -> bool {
     let does = flags(&stmt.kind);
-    let mut changes = does.memory && stmt.kind.as_check().is_none();
-    changes |= does.code != Code::Own || does.waits || stmt.is_unsafe;
+    let mut changed = does.memory && stmt.kind.as_check().is_none();
+    changed |= does.code != Code::Own || does.waits || stmt.is_unsafe;
     accesses(&stmt.kind, &mut |place, kind, _| {
-        changes |= crate::moved::changes(kind) && place.local_part().is_none();
+        changed |= changes(kind) && place.local_part().is_none();
     });
-    changes
+    changed
 }
 
 /// Whether the operand is, at the end of the statements, the character that the local points to, read
@@ -299,59 +302,17 @@ fn reads_old<'s>(since: &[&'s Stmt], operand: &'s Operand, from: Local, steady: 
         let Operand::Copy(place) = operand else { return false };
         if place.base_local() == Some(from) {
             let before = || since.iter().take(end);
-            let same = !before().any(|stmt| changes_memory(stmt) || writes(&stmt.kind, from));
+            let same = !before().any(|stmt| changes_memory(stmt) || changes_local(&stmt.kind, from));
             return place.proj == [Proj::Deref] && same && steady(from);
         }
         let Some(local) = place.as_local().filter(|local| steady(*local)) else { return false };
         // The last statement that gives it a value, in whatever way.
         let mut before = since.iter().enumerate().take(end).rev();
-        let Some((at, stmt)) = before.find(|(_, stmt)| writes(&stmt.kind, local)) else { return false };
+        let Some((at, stmt)) = before.find(|(_, stmt)| changes_local(&stmt.kind, local)) else { return false };
         let Some(value) = stmt.kind.assigned_to(local) else { return false };
         // As a number of any type a character that is not zero is none.
         let Some(next) = value.as_numeric().map(|(from, _)| from).or(value.as_use()) else { return false };
         (operand, end) = (next, at);
-    }
-}
-
-/// Whether the statement may give the local, or a part of it, another value.
-fn writes(kind: &StmtKind, local: Local) -> bool {
-    let mut written = false;
-    accesses(kind, &mut |place, kind, _| {
-        written |= crate::moved::changes(kind) && place.base_local() == Some(local) && !place.has_deref();
-    });
-    written
-}
-
-/// Where the terminator leads, each block once.
-fn targets(kind: &TermKind) -> Vec<BlockId> {
-    let mut all = match kind {
-        TermKind::Goto(to) => vec![*to],
-        TermKind::If(_, a, b) => vec![*a, *b],
-        TermKind::Switch(_, cases, other) => cases.iter().map(|(_, _, to)| *to).chain([*other]).collect(),
-        TermKind::GotoComputed(_) | TermKind::Return(_) | TermKind::MissingReturn | TermKind::Unreachable => vec![],
-    };
-    all.sort_unstable();
-    all.dedup();
-    all
-}
-
-fn retarget(kind: &mut TermKind, from: BlockId, to: BlockId) {
-    let change = |target: &mut BlockId| {
-        if *target == from {
-            *target = to;
-        }
-    };
-    match kind {
-        TermKind::Goto(target) => change(target),
-        TermKind::If(_, a, b) => {
-            change(a);
-            change(b);
-        }
-        TermKind::Switch(_, cases, other) => {
-            cases.iter_mut().for_each(|(_, _, target)| change(target));
-            change(other);
-        }
-        TermKind::GotoComputed(_) | TermKind::Return(_) | TermKind::MissingReturn | TermKind::Unreachable => {}
     }
 }
 
@@ -363,12 +324,12 @@ struct Needed {
 
 /// Whether the statement uses the local's value for more than comparing or subtracting it.
 fn uses(kind: &StmtKind, local: Local) -> bool {
-    if let Some((dest, value)) = kind.as_assign().filter(|(dest, _)| dest.as_local().is_some_and(|to| to != local)) {
+    if let Some((_, value)) = kind.as_assign().filter(|(dest, _)| dest.as_local().is_some_and(|to| to != local)) {
         let compared = value
             .as_binary()
             .filter(|(op, ..)| matches!(op, BinOp::Eq | BinOp::Ne | BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge));
         let pair = value.as_difference().or(compared.map(|(_, a, b, _)| (a, b)));
-        if let Some((a, b)) = pair.filter(|_| !dest.has_deref()) {
+        if let Some((a, b)) = pair {
             let through = |o: &Operand| whole(o).is_none() && o.place().and_then(Place::base_local) == Some(local);
             return through(a) || through(b);
         }

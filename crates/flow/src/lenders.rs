@@ -13,8 +13,8 @@
 //! that is missed here gets a report, and nothing more.
 //!
 //! A result that is not a pointer to `const` data may be written through. So an argument of such a
-//! lender is lent as to any function that writes: not beside views. Where a view itself is passed,
-//! the function is no lender.
+//! lender is lent as to any function that writes: not beside views. A function that
+//! is passed a view itself is not a lender.
 //!
 //! Needs: bodies as written, leaves. Changes (`lend_for_writing`): borrows that only read, of
 //! arguments for lenders.
@@ -23,7 +23,7 @@ use mir::effects::{parts, stmt_places, term_parts, Access, Part as Piece};
 use mir::ir::*;
 use mir::ty::{operand_ty, owns, place_ty, prefix_ty};
 use rustc_hash::{FxHashMap, FxHashSet};
-use typing::tree::{BorrowKind, ConstAddr, ConstInit, FuncId, Function, Linkage};
+use typing::tree::{BorrowKind, FuncId, Function, Linkage};
 use typing::types::{FuncTy, Own, Pointer, Region, Ty, TyKind};
 
 use crate::framework::{count_work, whole_local};
@@ -158,7 +158,7 @@ fn candidates(program: &Program, leaves: &Leaves) -> FxHashSet<FuncId> {
 fn others(program: &Program) -> FxHashSet<FuncId> {
     let mut others = FxHashSet::default();
     for init in program.globals.iter().filter_map(|global| global.init.as_ref()) {
-        in_constant(init, &mut others);
+        init.each_function(&mut |function| _ = others.insert(function.func));
     }
     for body in &program.bodies {
         let mut piece = |part: Piece| {
@@ -185,25 +185,6 @@ fn others(program: &Program) -> FxHashSet<FuncId> {
         });
     }
     others
-}
-
-fn in_constant(init: &ConstInit, found: &mut FxHashSet<FuncId>) {
-    match init {
-        ConstInit::Addr(ConstAddr::Func(function), _)
-        | ConstInit::Fat(ConstAddr::Func(function), ..)
-        | ConstInit::TypedVoid(ConstAddr::Func(function), ..) => {
-            found.insert(function.func);
-        }
-        ConstInit::Aggregate(parts) => parts.iter().for_each(|(_, part)| in_constant(part, found)),
-        ConstInit::Tagged(_, part) => in_constant(part, found),
-        ConstInit::Addr(..)
-        | ConstInit::Fat(..)
-        | ConstInit::TypedVoid(..)
-        | ConstInit::Zero
-        | ConstInit::Int(_)
-        | ConstInit::Float(_)
-        | ConstInit::Str(_) => {}
-    }
 }
 
 /// What a value may come from: a loan of something owned, or a view of it.

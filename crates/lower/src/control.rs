@@ -1,24 +1,9 @@
 //! Clean-up: blocks that nothing reaches are dropped and the rest numbered anew; values that only
 //! pass through a temporary are written to their destination directly.
 
+use mir::cfg::each_successor_mut;
 use mir::effects::{stmt_places, term_places, Access};
 use mir::ir::*;
-
-/// The blocks that a terminator can go to.
-fn successors(term: &mut Terminator, f: &mut dyn FnMut(&mut BlockId)) {
-    match &mut term.kind {
-        TermKind::Goto(b) => f(b),
-        TermKind::If(_, a, b) => {
-            f(a);
-            f(b);
-        }
-        TermKind::Switch(_, cases, default) => {
-            cases.iter_mut().for_each(|(_, _, b)| f(b));
-            f(default);
-        }
-        TermKind::Return(_) | TermKind::MissingReturn | TermKind::Unreachable | TermKind::GotoComputed(_) => {}
-    }
-}
 
 /// Where a chain of empty blocks that only jump on ends.
 fn skip_empty(blocks: &[Block], from: BlockId) -> BlockId {
@@ -39,7 +24,7 @@ pub(crate) fn prune(body: &mut Body) {
     let kept: Vec<BlockId> = body.address_labels.iter().map(|(_, b)| *b).collect();
     for i in 0..body.blocks.len() {
         let mut term = body.blocks[i].term.clone();
-        successors(&mut term, &mut |b| {
+        each_successor_mut(&mut term.kind, |b| {
             if !kept.contains(b) {
                 *b = skip_empty(&body.blocks, *b);
             }
@@ -54,7 +39,7 @@ pub(crate) fn prune(body: &mut Body) {
     while let Some(block) = work.pop() {
         let Some(seen) = reached.get_mut(block.0 as usize) else { continue };
         if !std::mem::replace(seen, true) {
-            successors(&mut body.blocks[block.0 as usize].term, &mut |b| work.push(*b));
+            each_successor_mut(&mut body.blocks[block.0 as usize].term.kind, |b| work.push(*b));
         }
     }
     let mut numbers = vec![BlockId(0); body.blocks.len()];
@@ -68,7 +53,7 @@ pub(crate) fn prune(body: &mut Body) {
     let old = std::mem::take(&mut body.blocks);
     for (mut block, reached) in old.into_iter().zip(reached) {
         if reached {
-            successors(&mut block.term, &mut |b| *b = numbers[b.0 as usize]);
+            each_successor_mut(&mut block.term.kind, |b| *b = numbers[b.0 as usize]);
             for stmt in &mut block.stmts {
                 if let StmtKind::Assign(_, Rvalue::LabelAddr(b, _)) = &mut stmt.kind {
                     *b = numbers[b.0 as usize];
@@ -96,7 +81,7 @@ fn join_chains(body: &mut Body, kept: &[BlockId]) {
         if std::mem::replace(&mut reached[block.0 as usize], true) {
             continue;
         }
-        successors(&mut body.blocks[block.0 as usize].term, &mut |b| {
+        each_successor_mut(&mut body.blocks[block.0 as usize].term.kind, |b| {
             entries[b.0 as usize] += 1;
             work.push(*b);
         });

@@ -63,6 +63,23 @@ pub fn each_successor(body: &Body, term: &TermKind, mut visit: impl FnMut(BlockI
     }
 }
 
+/// Shows each block that the terminator names, to be changed: not the labels of a computed `goto`,
+/// which are the body's.
+pub fn each_successor_mut(term: &mut TermKind, mut visit: impl FnMut(&mut BlockId)) {
+    match term {
+        TermKind::Goto(block) => visit(block),
+        TermKind::If(_, yes, no) => {
+            visit(yes);
+            visit(no);
+        }
+        TermKind::Switch(_, arms, other) => {
+            arms.iter_mut().for_each(|(_, _, block)| visit(block));
+            visit(other);
+        }
+        TermKind::GotoComputed(_) | TermKind::Return(_) | TermKind::MissingReturn | TermKind::Unreachable => {}
+    }
+}
+
 impl Cfg {
     /// The graph of `body`. Edges to blocks that do not exist are left out.
     pub fn new(body: &Body) -> Cfg {

@@ -12,7 +12,6 @@
 //!
 //! Needs: the bodies that are emitted, behind `counted`. Changes nothing.
 
-use escape::tables;
 use flow::framework::Item;
 use flow::ranges::{Range, Ranges, Summaries, View};
 use mir::effects::{self, Named, Part};
@@ -244,7 +243,7 @@ impl Search<'_> {
 /// The functions that only calls in the unit reach, and in which something could be proven, or is
 /// passed on to one that is such.
 fn wanted<'a>(program: &Program, bodies: &[&'a Body], others: &[&Body]) -> FxHashMap<FuncRef, &'a Body> {
-    // Assembly, and names that stand for other functions, call what nobody sees.
+    // Assembly, and names that stand for other functions, call functions by ways that no name shows.
     let renamed = |attrs: &[String]| attrs.iter().any(|a| ["alias", "ifunc", "cleanup"].iter().any(|w| a.contains(w)));
     let mut stmts = bodies.iter().chain(others).flat_map(|b| &b.blocks).flat_map(|b| &b.stmts);
     let hidden = !program.asm.is_empty()
@@ -256,7 +255,7 @@ fn wanted<'a>(program: &Program, bodies: &[&'a Body], others: &[&Body]) -> FxHas
     }
     let mut open: FxHashSet<FuncRef> = FxHashSet::default();
     for global in &program.globals {
-        tables::in_init(global.init.as_ref(), &mut |f| _ = open.insert(f.clone()));
+        global.init.iter().for_each(|init| init.each_function(&mut |f| _ = open.insert(f.clone())));
     }
     let mut callers: FxHashMap<&FuncRef, Vec<&'a Body>> = FxHashMap::default();
     for body in bodies {

@@ -112,8 +112,8 @@ fn passed(
     summaries: &mut Summaries,
 ) -> params::Params {
     let bodies: Vec<&Body> = work.iter().map(|body| &**body).collect();
-    // Of a generic function its instances are emitted; what nobody names is not, unless an attribute
-    // says so.
+    // Of a generic function its instances are emitted; what no code names is not, unless an
+    // attribute says so.
     let left_out = |body: &Body| {
         let function = program.functions.get(body.func.func.0 as usize);
         let template = body.func.args.is_empty() && function.is_some_and(|f| f.type_params != 0);

@@ -135,10 +135,9 @@ impl Checker<'_> {
             ExprKind::Dot(_, name) | ExprKind::Arrow(_, name) => name.name,
             _ => return None,
         };
-        let apart = is_pure(place) && group.is_other(place) && value.is_none_or(|v| group.is_other(v));
-        let calls = |e: &ast::Expr| self.calls_others(e);
-        let scalar = !calls(place) && value.is_none_or(|v| !calls(v)) && self.is_scalar_place(place);
-        (apart && scalar && !group.of.contains(&changed)).then_some(Item::Between(stmt))
+        let apart = is_pure(place) && group.is_other(place) && !group.of.contains(&changed);
+        let calm = value.is_none_or(|v| group.is_other(v) && !self.calls_others(v));
+        (apart && calm && self.is_scalar_place(place)).then_some(Item::Between(stmt))
     }
 
     /// `p->m = v;`, or `if (!(p->m = v)) return;` with what leaves the block.
@@ -360,17 +359,8 @@ fn declare(name: Symbol, place: &ast::Expr, store: &Store) -> ast::Stmt {
         false => (place.clone(), vec![]),
     };
     let specs = ast::DeclSpecs {
-        span,
-        storage: None,
-        thread_local: false,
-        constexpr: false,
-        inline: false,
-        noreturn: false,
-        alignas: vec![],
-        process: false,
         ty: ast::TypeSpec::TypeofExpr(Box::new(typed), !store.pointer),
-        quals: ast::Quals::default(),
-        attrs: vec![],
+        ..ast::DeclSpecs::missing(span)
     };
     let name = Some(ast::Ident { name, span });
     let declarator = ast::Declarator { span, name, derived, asm_label: None, attrs: vec![] };

@@ -211,6 +211,26 @@ pub enum ConstInit {
     Str(StrId),
 }
 
+impl ConstInit {
+    /// Shows each function whose address is in it.
+    pub fn each_function(&self, see: &mut dyn FnMut(&FuncRef)) {
+        match self {
+            ConstInit::Addr(ConstAddr::Func(f), _)
+            | ConstInit::Fat(ConstAddr::Func(f), ..)
+            | ConstInit::TypedVoid(ConstAddr::Func(f), ..) => see(f),
+            ConstInit::Aggregate(parts) => parts.iter().for_each(|(_, part)| part.each_function(see)),
+            ConstInit::Tagged(_, part) => part.each_function(see),
+            ConstInit::Addr(..)
+            | ConstInit::Fat(..)
+            | ConstInit::TypedVoid(..)
+            | ConstInit::Zero
+            | ConstInit::Int(_)
+            | ConstInit::Float(_)
+            | ConstInit::Str(_) => {}
+        }
+    }
+}
+
 /// What a constant address is relative to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConstAddr {

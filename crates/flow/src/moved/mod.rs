@@ -35,7 +35,7 @@ use crate::leaf::Leaves;
 use crate::ownership::paths::{cursors, is_kept};
 use elements::Elements;
 use stored::Stored;
-pub(crate) use taken::{changes, tested_pointer};
+pub(crate) use taken::{changes, changes_local, tested_pointer};
 use taken::{Gone, Take};
 
 /// Paths and the locals that they were moved to, in order.

@@ -7,14 +7,13 @@
 //! The two are next to each other if their indices are one variable, and constants that differ by
 //! one.
 
-use mir::effects::{accesses, flags, Code};
+use mir::effects::{flags, Code};
 use mir::ir::*;
-use mir::ty::{has_nonnull, place_ty};
+use mir::ty::place_ty;
 use typing::tree::BinOp;
-use typing::types::{Own, Region};
 
 use super::popped::defined;
-use super::taken::{changes, parts};
+use super::taken::{changes_local, is_plain};
 use super::Moved;
 use crate::framework::Point;
 
@@ -25,14 +24,9 @@ impl Moved<'_> {
         let Operand::Move(slot) = value.as_use()? else { return None };
         let types = &self.program.types;
         let (a, b) = (place_ty(self.program, self.body, slot).ok()?, place_ty(self.program, self.body, dest).ok()?);
-        let plain = |q: &typing::types::Quals| !q.is_const && !q.is_volatile && !q.is_atomic;
-        let fits = match types.as_pointer(a.ty) {
-            Some(pointer) => pointer.own == Own::Unique && pointer.region == Region::Heap && !pointer.nonnull,
-            None => parts(self.program, a.ty, 0).is_some() && !has_nonnull(types, a.ty),
-        };
-        let same = types.same_modulo_regions(a.ty, b.ty) && plain(&a.quals) && plain(&b.quals);
+        let same = types.same_modulo_regions(a.ty, b.ty) && is_plain(a) && is_plain(b);
         let before = self.body.blocks.get(at.block.0 as usize)?.stmts.get(..at.stmt)?;
-        (fits && same && self.is_next_to(before, slot, dest)).then_some(slot)
+        (same && self.may_be_taken(a.ty) && self.is_next_to(before, slot, dest)).then_some(slot)
     }
 
     /// Whether both are elements of one array, next to each other.
@@ -46,8 +40,10 @@ impl Moved<'_> {
         };
         // The variable is what it was when the indices were computed.
         let since = before.get(from_a.min(from_b)..).unwrap_or_default();
+        let changed =
+            |stmt: &Stmt| flags(&stmt.kind).code != Code::Own || stmt.is_unsafe || changes_local(&stmt.kind, i);
         let differ = of_a == of_b && i == j && n.abs_diff(m) == 1;
-        differ && self.is_steady(&Operand::local(i)) && !since.iter().any(|stmt| changes_local(stmt, i))
+        differ && self.is_steady(&Operand::local(i)) && !since.iter().any(changed)
     }
 
     /// The array that the place is an element of, and the index.
@@ -89,13 +85,4 @@ impl Moved<'_> {
         }
         Some((from, local, added))
     }
-}
-
-/// Whether the statement may give the local another value.
-fn changes_local(stmt: &Stmt, local: Local) -> bool {
-    let mut changed = flags(&stmt.kind).code != Code::Own || stmt.is_unsafe;
-    accesses(&stmt.kind, &mut |place, kind, _| {
-        changed |= changes(kind) && place.base_local() == Some(local) && !place.has_deref();
-    });
-    changed
 }

@@ -24,7 +24,7 @@ use mir::effects::{accesses, flags, Code, Kind, Loan};
 use mir::ir::*;
 use mir::ty::{has_nonnull, owns, place_ty, prefix_ty};
 use rustc_hash::FxHashSet;
-use typing::types::{Bounds, Own, Record, RecordId, RecordKind, Region, Ty, TyKind};
+use typing::types::{Bounds, Own, Qty, Record, RecordId, RecordKind, Region, Ty, TyKind};
 
 use super::{Moved, State};
 use crate::framework::{points, Point};
@@ -83,10 +83,9 @@ impl Moved<'_> {
         let Operand::Move(slot) = disposal.value else { return None };
         let held = place_ty(self.program, self.body, slot).ok()?;
         let pointer = self.program.types.as_pointer(held.ty)?;
-        let plain = !held.quals.is_const && !held.quals.is_volatile && !held.quals.is_atomic;
         let heap = matches!(pointer.region, Region::Heap | Region::Infer(_));
         let fits = pointer.own.is_owned() && heap && !pointer.nonnull;
-        (fits && plain && self.is_slot(slot)).then_some(slot)
+        (fits && is_plain(held) && self.is_slot(slot)).then_some(slot)
     }
 
     /// Whether the place is a field or element that others can reach, so that null may be stored there.
@@ -140,16 +139,21 @@ impl Moved<'_> {
         let Operand::Move(slot) = counted.or(value.as_use())? else { return None };
         let types = &self.program.types;
         let (a, b) = (place_ty(self.program, self.body, slot).ok()?, place_ty(self.program, self.body, dest).ok()?);
-        let plain = !a.quals.is_const && !a.quals.is_volatile && !a.quals.is_atomic;
         let same = counted.is_some() || types.same_modulo_regions(a.ty, b.ty);
-        let fits = same
-            && match types.as_pointer(a.ty) {
-                Some(pointer) => pointer.own == Own::Unique && pointer.region == Region::Heap && !pointer.nonnull,
-                None => parts(self.program, a.ty, 0).is_some() && !has_nonnull(types, a.ty),
-            };
+        let fits = same && self.may_be_taken(a.ty);
         let is_cursor = dest.as_local().is_some_and(|local| self.cursors.contains(&local));
         let is_path = !is_cursor && slot.base != dest.base && is_kept(self.program, self.body, &self.cursors, dest);
-        (fits && plain && is_path && (self.is_told_apart(slot) || self.is_popped(at, slot))).then_some((slot, dest))
+        (fits && is_plain(a) && is_path && (self.is_told_apart(slot) || self.is_popped(at, slot)))
+            .then_some((slot, dest))
+    }
+
+    /// Whether a slot of the type may give away what it holds: null can stay there.
+    pub(super) fn may_be_taken(&self, ty: Ty) -> bool {
+        let types = &self.program.types;
+        match types.as_pointer(ty) {
+            Some(pointer) => pointer.own == Own::Unique && pointer.region == Region::Heap && !pointer.nonnull,
+            None => parts(self.program, ty, 0).is_some() && !has_nonnull(types, ty),
+        }
     }
 
     fn is_pointer(&self, place: &Place) -> bool {
@@ -394,7 +398,7 @@ impl Moved<'_> {
 
 /// The parts of a struct, each by its way there, and whether they own something: unique pointers, and
 /// what owns nothing. `None` if some part is neither, or the struct owns nothing.
-pub(super) fn parts(program: &Program, ty: Ty, depth: u32) -> Option<Vec<(Vec<Proj>, bool)>> {
+fn parts(program: &Program, ty: Ty, depth: u32) -> Option<Vec<(Vec<Proj>, bool)>> {
     let types = &program.types;
     let record = types.as_record(ty).map(|id| types.record(id)).filter(|r| r.kind == RecordKind::Struct)?;
     if !owns(types, ty) || !record.exists.is_empty() || depth > 8 {
@@ -478,6 +482,20 @@ fn changes_path(stmt: &Stmt, path: &Place) -> bool {
         changed |= changes(kind) && place.base == path.base && path.proj.starts_with(&place.proj);
     });
     changed
+}
+
+/// Whether the statement may give the local, or a part of it, another value.
+pub(crate) fn changes_local(kind: &StmtKind, local: Local) -> bool {
+    let mut changed = false;
+    accesses(kind, &mut |place, kind, _| {
+        changed |= changes(kind) && place.base_local() == Some(local) && !place.has_deref();
+    });
+    changed
+}
+
+/// Whether a place of the type may be stored to, and holds what was stored last.
+pub(super) fn is_plain(of: Qty) -> bool {
+    !of.quals.is_const && !of.quals.is_volatile && !of.quals.is_atomic
 }
 
 /// Whether what is in the place may be another, or elsewhere, after the access.

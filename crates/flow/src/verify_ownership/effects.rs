@@ -1,6 +1,6 @@
 //! What each statement does to memory.
 
-use mir::effects::{accesses, flags, parts, Access, Code, Kind, Loan as Lending, Part};
+use mir::effects::{accesses, flags, parts, Access, Kind, Part};
 use mir::ir::*;
 use mir::ty::{operand_ty, owns};
 use typing::tree::RegionKind;
@@ -8,7 +8,7 @@ use typing::types::{Own, RecordKind, Region, Ty, TyKind};
 
 use super::memory::{Base, Cell, Location, Memory, Null, Thing, Token, Value, TAG};
 use super::walk::{Ends, Step, Walker};
-use crate::leaf::may_change_owners;
+use crate::leaf::{may_change_owners, touch, Touch};
 use crate::ownership::slots::is_store_after;
 
 impl Walker<'_> {
@@ -434,25 +434,14 @@ impl Walker<'_> {
             }
             return filled || !callee.is_trusted(self.program) || !leaf || args.iter().any(gives);
         }
-        let does = flags(kind);
         let into_temp = kind.as_assign().is_some_and(|(dest, _)| dest.as_local().is_some_and(|l| self.is_temp(l)));
-        let mut empties = does.collects || does.waits || does.code != Code::Own;
-        empties |= does.memory && kind.value().is_none() && kind.as_check().is_none();
+        let mut empties = may_change_owners(kind);
         accesses(kind, &mut |place, how, _| {
-            let changes = match how {
-                Kind::Write | Kind::Exchange | Kind::Move | Kind::Address(Lending::Exclusive) | Kind::End => {
-                    !into_temp && stored(place)
-                }
-                Kind::Drop | Kind::Free => true,
-                Kind::Read
-                | Kind::Copy
-                | Kind::Step
-                | Kind::Address(Lending::Shared)
-                | Kind::Lend(_)
-                | Kind::Begin
-                | Kind::Mention => false,
+            empties |= match touch(how) {
+                Touch::Releases => true,
+                Touch::Changes => !into_temp && stored(place),
+                Touch::Keeps => false,
             };
-            empties |= changes;
         });
         empties
     }

@@ -383,7 +383,7 @@ impl Parser<'_> {
 
 impl DeclSpecs {
     /// Specifiers of which none was written.
-    pub(super) fn missing(span: Span) -> DeclSpecs {
+    pub fn missing(span: Span) -> DeclSpecs {
         DeclSpecs {
             span,
             storage: None,

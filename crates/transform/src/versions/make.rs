@@ -6,6 +6,7 @@ use crate::counted::new_temp;
 use crate::loops::{Climb, Countdown, Counter, Loop, Turns, Until, MOST_STEP};
 use crate::uses::{self, At};
 use flow::ranges::terms::int_range;
+use mir::cfg::each_successor_mut;
 use mir::effects::{Kind, PartMut};
 use mir::ir::*;
 use rustc_hash::FxHashMap;
@@ -126,22 +127,11 @@ fn enter_through(body: &mut Body, l: &Loop, first: usize) {
         if n == first || l.contains(n) {
             continue;
         }
-        retarget(&mut block.term.kind, &mut |to| if to == head { first_id } else { to });
-    }
-}
-
-fn retarget(term: &mut TermKind, to: &mut dyn FnMut(BlockId) -> BlockId) {
-    match term {
-        TermKind::Goto(b) => *b = to(*b),
-        TermKind::If(_, yes, no) => {
-            *yes = to(*yes);
-            *no = to(*no);
-        }
-        TermKind::Switch(_, arms, other) => {
-            arms.iter_mut().for_each(|arm| arm.2 = to(arm.2));
-            *other = to(*other);
-        }
-        TermKind::Return(_) | TermKind::MissingReturn | TermKind::Unreachable | TermKind::GotoComputed(_) => {}
+        each_successor_mut(&mut block.term.kind, |to| {
+            if *to == head {
+                *to = first_id;
+            }
+        });
     }
 }
 
@@ -171,7 +161,7 @@ fn copy_loop(body: &mut Body, l: &Loop, edits: &Edits, long: Ty) -> BlockId {
             }
         }
         mir::effects::change_term_places(&mut block.term.kind, &mut |place| rename(place, &twins));
-        retarget(&mut block.term.kind, &mut |to| place_of(to.0 as usize).unwrap_or(to));
+        each_successor_mut(&mut block.term.kind, |to| *to = place_of(to.0 as usize).unwrap_or(*to));
         body.blocks.push(block);
     }
     place_of(l.head).unwrap_or(BlockId(l.head as u32))
