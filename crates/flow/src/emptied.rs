@@ -250,6 +250,13 @@ impl<'a> Function<'a> {
         all
     }
 
+    /// Whether all that the place owns is null.
+    fn is_empty(&self, state: &[Place], place: &Place) -> bool {
+        let whole = |ty: Ty| self.program.types.as_record(ty).is_some() && owns(&self.program.types, ty);
+        let all = |ty: Ty| whole(ty) && self.collect(state, place, ty, DEPTH, &mut vec![]);
+        covers(state, place) || place_ty(self.program, self.body, place).is_ok_and(|q| all(q.ty))
+    }
+
     /// Whether the place is one of which it is known whether it is null: part of a parameter's
     /// target, or of a variable.
     fn is_followed(&self, place: &Place) -> bool {
@@ -381,7 +388,7 @@ impl Analysis for Function<'_> {
         count_work(1);
         let kind = &stmt.kind;
         let moved = kind.as_assign().and_then(|(_, value)| value.as_use()).and_then(Operand::place);
-        let is_empty = moved.is_some_and(|from| covers(state, from));
+        let is_empty = moved.is_some_and(|from| self.is_empty(state, from));
         let to = kind.as_assign().and_then(|(dest, _)| dest.as_local());
         let from = kind.value().and_then(Rvalue::made_of).and_then(|(operand, way)| match way {
             Way::Same | Way::Bits | Way::Word(_) | Way::Typed | Way::Fat | Way::Counted => operand.place(),

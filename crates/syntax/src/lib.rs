@@ -10,6 +10,7 @@ pub mod preprocess;
 pub mod print;
 mod scope;
 pub mod token;
+pub mod visit;
 pub mod wrappers;
 
 pub use parser::{parse, Dialect, ParseOptions, MAX_CHAIN, MAX_DEPTH};

@@ -13,6 +13,7 @@
 
 use crate::ast::*;
 use crate::lexer;
+use crate::visit::statements;
 use source::{Sink, SourceMap, Span, Symbol};
 use std::collections::BTreeSet;
 
@@ -201,36 +202,19 @@ fn is_bare(q: &PointerQuals) -> bool {
     !(bounds || q.nonnull.is_some() || q.own.is_some() || q.region.is_some())
 }
 
-fn is_void_pointer(decl: &Decl, d: &InitDeclarator) -> bool {
+/// Whether a `void *` without any word of Leeward's is declared.
+pub fn is_void_pointer(decl: &Decl, d: &InitDeclarator) -> bool {
     is_void(&decl.specs) && matches!(d.declarator.derived.as_slice(), [Derived::Pointer(q)] if is_bare(q))
 }
 
 /// Calls `f` with each statement, outer ones first.
 fn each_statement(stmts: &[Stmt], f: &mut dyn FnMut(&Stmt)) {
-    for stmt in stmts {
-        f(stmt);
-        for inner in inner_statements(stmt) {
-            each_statement(inner, f);
-        }
-    }
+    stmts.iter().for_each(|stmt| each_inner(stmt, f));
 }
 
-fn inner_statements(stmt: &Stmt) -> Vec<&[Stmt]> {
-    use std::slice::from_ref;
-    match &stmt.kind {
-        StmtKind::Block(b) | StmtKind::Unsafe(b) => vec![&b.stmts],
-        StmtKind::If { then, other, .. } => {
-            let other = other.iter().map(|other| from_ref(&**other));
-            std::iter::once(from_ref(&**then)).chain(other).collect()
-        }
-        StmtKind::While(_, body) | StmtKind::DoWhile(body, _) | StmtKind::Switch(_, body) => vec![from_ref(&**body)],
-        StmtKind::For { init, body, .. } => {
-            let init = init.iter().map(|init| from_ref(&**init));
-            init.chain([from_ref(&**body)]).collect()
-        }
-        StmtKind::Case(_, _, body) | StmtKind::Default(body) | StmtKind::Label(_, body) => vec![from_ref(&**body)],
-        _ => vec![],
-    }
+fn each_inner(stmt: &Stmt, f: &mut dyn FnMut(&Stmt)) {
+    f(stmt);
+    statements(stmt).into_iter().for_each(|inner| each_inner(inner, f));
 }
 
 /// The expressions of a statement that an assignment of C's may stand in.

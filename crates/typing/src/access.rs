@@ -267,6 +267,7 @@ impl Checker<'_> {
             // Indexing a string is cheaper and stricter with bounds, where they can be had.
             self.need_bounds(&base);
         }
+        self.note_back_by(&base, &index);
         let place = self.place_node(ExprKind::IndexPointer(base, index), p.target, span);
         let place = self.seen(place);
         let place = self.exposed_slot(place);

@@ -782,7 +782,7 @@ impl Checker<'_> {
             }
         }
         for (param, arg) in later {
-            if found.iter().any(|f| f.is_none()) {
+            if found.iter().any(|f| f.is_none()) && !crate::spread_counts::is_null(arg) {
                 let ty = self.probe(arg);
                 self.unify_value(param, ty, &params, &mut found);
             }
@@ -847,7 +847,7 @@ impl Checker<'_> {
             ast::ExprKind::Call { callee, .. } => {
                 matches!(callee.kind, ast::ExprKind::Ident(n) if self.is_allocator(n))
             }
-            ast::ExprKind::Nullptr => true,
+            _ if crate::spread_counts::is_null(arg) => true,
             ast::ExprKind::Ident(name) => match self.scopes.lookup(*name) {
                 Some(Entity::Func(id)) => self.program.functions.get(id.0 as usize).is_some_and(|f| f.type_params > 0),
                 _ => false,
@@ -856,9 +856,17 @@ impl Checker<'_> {
         }
     }
 
+    /// Syntax that was made for a while is gone: its place in memory may be another argument's.
+    pub(crate) fn forget_probes(&mut self) {
+        if let Some(f) = &mut self.f {
+            f.probed.clear();
+        }
+    }
+
     /// An argument, without reports.
     fn probe(&mut self, arg: &ast::Expr) -> Expr {
-        let node = std::ptr::from_ref(arg) as usize;
+        // Syntax that is made for a while may stand where other syntax stood: then its span differs.
+        let node = (std::ptr::from_ref(arg) as usize, arg.span);
         if let Some(known) = self.f.as_ref().and_then(|f| f.probed.get(&node)) {
             return known.clone();
         }

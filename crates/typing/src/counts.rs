@@ -17,6 +17,19 @@ pub(crate) struct Store<'a> {
     pub pointer: bool,
 }
 
+impl Store<'_> {
+    /// The type of what is assigned to.
+    pub fn ty(&self) -> Ty {
+        self.place.ty.ty
+    }
+
+    /// Only what it stores to.
+    pub fn without_value(self) -> Store<'static> {
+        let value = ast::Expr { span: self.value.span, kind: ast::ExprKind::Error };
+        Store { value: std::borrow::Cow::Owned(value), place: self.place, ..self }
+    }
+}
+
 impl Checker<'_> {
     /// If a group of such assignments begins here: its statements, and how many it covers.
     pub(crate) fn count_group(&mut self, stmts: &[ast::Stmt]) -> Option<(Vec<Stmt>, usize)> {

@@ -448,7 +448,7 @@ impl Checker<'_> {
             return self.advance_cursor(cursor, next, span);
         }
         let value = self.expr_expecting(value, Some(place.ty.ty));
-        let value = self.rvalue(value);
+        let mut value = self.rvalue(value);
         if self.guarded_place(&place) || !self.check_whole(&place) {
             return self.error_node(span);
         }
@@ -459,6 +459,7 @@ impl Checker<'_> {
         if let ExprKind::Local(id) = *place.kind {
             self.note_step(id, &value, span);
             self.note_assigned(id, &value);
+            value = self.measured_for(id, value);
             why = Why::Local;
         }
         let value = self.coerce(value, place.ty.ty, why);

@@ -109,7 +109,7 @@ pub struct FnCtx {
     pub counts_down: bool,
     /// Arguments of generic calls that were tried in this round, by the address of their node:
     /// calls that nest would be tried again at each level.
-    pub probed: FxHashMap<usize, Expr>,
+    pub probed: FxHashMap<(usize, Span), Expr>,
 }
 
 /// A `va_list`'s life in a printf-like function.

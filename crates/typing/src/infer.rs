@@ -33,6 +33,8 @@ pub struct Inferred {
     pub declared: Option<(Span, u32)>,
     /// It is a `void *`.
     pub from_void: bool,
+    /// It steps back, or an element before it is read.
+    pub back: bool,
     /// Its bounds are inferred.
     pub bounds: bool,
     /// Its ownership is inferred.
@@ -66,6 +68,11 @@ pub struct Inferred {
 }
 
 impl Inferred {
+    /// Whether the strings that it gets are measured, because it steps back in them.
+    pub(crate) fn measured(&self) -> bool {
+        self.back && self.reads && self.assigned && self.terminated && !self.avail && self.fixed.is_none()
+    }
+
     /// The ownership that what is known gives.
     fn ownership(&self) -> Own {
         match self.owned {
@@ -161,6 +168,7 @@ impl Checker<'_> {
             blame: None,
             declared: None,
             from_void: false,
+            back: false,
             bounds: inferable,
             own,
             owned: None,
@@ -180,6 +188,7 @@ impl Checker<'_> {
         let bounds = match (phase, state.fixed) {
             _ if !inferable => p.bounds,
             (_, Some(bounds)) => bounds,
+            _ if state.measured() => Bounds::FatTerminated,
             (Phase::Available, None) => both(state.avail, state.terminated),
             // Null alone: of a string as of what it is declared to be.
             (_, None) if !state.assigned && is_char && p.target.quals.is_const => Bounds::Terminated,
@@ -194,7 +203,7 @@ impl Checker<'_> {
         self.f.as_ref().is_some_and(|f| !f.unchecked)
     }
 
-    fn inferred_mut(&mut self, local: LocalId) -> Option<&mut Inferred> {
+    pub(crate) fn inferred_mut(&mut self, local: LocalId) -> Option<&mut Inferred> {
         let f = self.f.as_mut()?;
         let key = *f.local_keys.get(&local)?;
         f.inferred.get_mut(&key)
@@ -705,7 +714,7 @@ impl Checker<'_> {
         true
     }
 
-    fn changed(&mut self) {
+    pub(crate) fn changed(&mut self) {
         if let Some(f) = &mut self.f {
             f.changed = true;
         }

@@ -52,6 +52,7 @@ mod scope;
 mod sizes;
 mod specs;
 mod spread_counts;
+mod steps_back;
 mod stmts;
 pub mod subst;
 mod switches;
@@ -61,6 +62,7 @@ pub mod types;
 mod underaligned;
 mod va;
 pub mod vectors;
+mod void_locals;
 pub mod walk;
 
 pub use checker::{check, Options};

@@ -347,6 +347,7 @@ impl Checker<'_> {
                 let value = self.expr_expecting(e, Some(ty.ty));
                 let value = self.rvalue(value);
                 self.note_assigned(id, &value);
+                let value = self.measured_for(id, value);
                 let value = self.coerce(value, ty.ty, Why::Local);
                 return (Init::Expr(value), ty);
             }

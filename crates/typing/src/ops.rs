@@ -3,6 +3,7 @@
 use crate::checker::Checker;
 use crate::codes;
 use crate::convert::{is_comparison, Why};
+use crate::steps_back::is_negative;
 use crate::tree::*;
 use crate::types::*;
 use source::{with_article, Diagnostic, Span, Symbol};
@@ -363,6 +364,7 @@ impl Checker<'_> {
         let ty = self.value_type(ty);
         if !increment {
             self.note_counted_down(&place);
+            self.note_back(&place);
         }
         self.node(ExprKind::IncDec(place, increment, prefix), ty, span)
     }
@@ -423,11 +425,16 @@ impl Checker<'_> {
         if !self.check_arithmetic(&p, pointer, span) {
             return self.error_node(span);
         }
-        let ty = p.ty.ty;
         let i = self.promote(i);
         if self.too_wide(&i) {
             return self.error_node(span);
         }
+        let back = minus != is_negative(&i);
+        if back {
+            self.note_back(&p);
+        }
+        let p = if back { self.measured_before(p) } else { p };
+        let ty = p.ty.ty;
         self.node(ExprKind::PtrAdd(p, i, minus), ty, span)
     }
 
@@ -677,6 +684,10 @@ impl Checker<'_> {
             if self.too_wide(&value) {
                 return self.error_node(span);
             }
+            if op == ast::BinaryOp::Sub {
+                self.note_back(&place);
+            }
+            self.note_back_by(&place, &value);
             let result = self.value_type(ty);
             return self.node(ExprKind::AssignOp(bin_op(op), ty, place, value), result, span);
         }

@@ -1,153 +1,552 @@
 //! Assignments of a `counted_by` pointer and of its count with other statements between them.
 //!
-//! C tests the pointer first, or sets other fields in between:
+//! C tests the pointer first, lets the count grow before the pointer, or fills the new block before
+//! it counts what is there:
 //!
 //! ```c
-//! b->data = malloc(n);
-//! if (!b->data)
+//! b->capacity *= 2;
+//! char *p = realloc(b->data, b->capacity);
+//! if (!p)
 //!     return -1;
-//! b->length = 0;
-//! b->capacity = n;
+//! b->data = p;
 //! ```
 //!
-//! Stored one by one the two would not fit together, so what is assigned first waits in a local
-//! until all is known: the block becomes
+//! Stored one by one the two would not fit together meanwhile. So each waits in a local from its
+//! first assignment on until all are known, and what stands between uses the locals:
 //!
 //! ```c
-//! { T *data = malloc(n); if (!data) { b->data = data; return -1; } b->length = 0;
-//!   b->data = data; b->capacity = n; }
+//! size_t capacity = b->capacity * 2;
+//! char *p = realloc(b->data, capacity);
+//! if (!p) { b->capacity = capacity; return -1; }
+//! b->data = p; b->capacity = capacity;
 //! ```
 //!
-//! The last two are adjacent (counts.rs). That is the same program, since what stands between runs
-//! no other code and names none of the fields that wait.
+//! The last two are adjacent ([`crate::counts`]). That is the same program, since nobody else sees
+//! the fields meanwhile: what stands between names them as fields of the same base only, assigns no
+//! struct that could be the one they are in, does not change the base, and runs no code of the
+//! program but that of allocator wrappers. Before control leaves, the fields get what they wait for;
+//! not before `exit` and `abort`, after which nobody asks. If one of these is not so, all is left as
+//! it is written, and each assignment is checked by itself. Only how C's order is read depends on
+//! this: what it is turned into is checked like everything else.
 
 use crate::checker::Checker;
 use crate::counts::{assignment, is_pure, Store};
 use crate::scope::Entity;
+use crate::specs::{Place, Role};
 use crate::tree::{ExprKind as TypedKind, Trust};
-use crate::types::RecordKind;
+use crate::types::{RecordId, RecordKind, Ty, TyKind};
 use source::{Span, Symbol};
 use std::borrow::Cow;
 use syntax::ast::{self, BinaryOp, ExprKind, UnaryOp};
+use syntax::visit;
 
 /// How many statements a group may have.
 const MOST: usize = 12;
 
-/// One statement of a group.
-enum Item<'a> {
-    /// An assignment of a pointer or a count, by number.
-    Store(usize),
-    /// The pointer with this number is null: the statement leaves the block.
-    Guard(usize, &'a ast::Stmt),
-    /// Another statement.
-    Between(&'a ast::Stmt),
+/// How deep statements may be nested in those of a group.
+const DEPTH: usize = 8;
+
+/// A field that waits.
+struct Wait {
+    store: Store<'static>,
+    place: ast::Expr,
+    name: Symbol,
+    /// Where its value is meanwhile.
+    local: Symbol,
 }
 
 /// A group as far as it was read.
-struct Group<'a> {
+struct Group {
+    /// The text of what the fields are fields of.
     base: String,
-    /// Names that say what the fields are fields of.
+    /// Names that say what that is.
     of: Vec<Symbol>,
-    stores: Vec<(Store<'a>, &'a ast::Expr)>,
-    items: Vec<Item<'a>>,
-    /// The names of the fields that wait.
-    waiting: Vec<Symbol>,
+    record: RecordId,
+    waits: Vec<Wait>,
+    /// What the statements became.
+    out: Vec<ast::Stmt>,
+    /// Variables that they declare.
+    declared: Vec<(Symbol, ast::DeclSpecs, usize)>,
 }
 
+/// What covers a group: its statements now, and how many of those written they stand for.
+pub(crate) type Spread = (Vec<ast::Stmt>, usize);
+
+/// A statement of a group cannot be read: it ends before.
+struct Ends;
+
+type Step<T = ()> = Result<T, Ends>;
+
 impl Checker<'_> {
-    /// If such a group begins here: the block that it is, and how many statements it covers.
-    pub(crate) fn spread_group(&mut self, stmts: &[ast::Stmt]) -> Option<(ast::Stmt, usize)> {
+    /// If such a group begins here: what it is turned into. One of adjacent assignments alone is found if
+    /// `adjacent` is set.
+    pub(crate) fn spread_group(&mut self, stmts: &[ast::Stmt], adjacent: bool) -> Option<Spread> {
         if !self.checked() || self.options.plain_c {
             return None;
         }
-        let (first, guard) = self.store_of(stmts.first()?)?;
-        // Most assignments are no such group; types are looked at only where another to a field of
-        // the same base follows.
-        let base = self.map.snippet(base_of(first.0)?.span).to_string();
-        let same_base = |this: &Self, stmt: &ast::Stmt| {
-            let other = this.store_of(stmt).and_then(|((place, ..), _)| base_of(place));
-            other.is_some_and(|other| this.map.snippet(other.span) == base)
-        };
-        if !stmts.iter().take(MOST).skip(1).any(|stmt| same_base(self, stmt)) {
+        let group = self.group(stmts, adjacent);
+        self.forget_probes();
+        group
+    }
+
+    fn group(&mut self, stmts: &[ast::Stmt], adjacent: bool) -> Option<Spread> {
+        // Most assignments are no such group; types are looked at only where two fields of one base
+        // are assigned.
+        let mut first = vec![];
+        stored_fields(stmts.first()?, 0, &mut first)?;
+        // What a field waited for is no group again.
+        if assignment(stmts.first()?).is_some_and(|(_, _, value)| is_local(value)) {
             return None;
         }
-        let place = first.0;
-        let store = self.counted_store(first)?;
+        let place = self.first_of_pair(&first, stmts)?.clone();
+        let base = base_of(&place)?;
+        let store = self.counted_store((&place, None, &place))?;
         let record = self.store_record(&store)?;
         let mut of = vec![];
-        if !is_calm(base_of(place)?, &mut of, &mut vec![]) {
+        names_of_base(base, &mut of);
+        let base = self.map.snippet(base.span).to_string();
+        let mut group = Group { base, of, record, waits: vec![], out: vec![], declared: vec![] };
+        // What the group was when it was complete last: statements out, fields, statements read.
+        let mut whole = None;
+        for (n, stmt) in stmts.iter().enumerate().take(MOST) {
+            let waits = group.waits.len();
+            let Ok(last) = self.add(&mut group, stmt) else { break };
+            if group.waits.is_empty() {
+                return None;
+            }
+            let stores: Vec<&Store> = group.waits.iter().map(|wait| &wait.store).collect();
+            let mut places = vec![];
+            stored_fields(stmt, 0, &mut places)?;
+            let again = places.iter().any(|place| self.local_of(&group, place).is_some());
+            if (group.waits.len() > waits || again) && self.is_complete(record, &stores) {
+                whole = Some((group.out.len(), group.waits.len(), n + 1, last));
+            }
+        }
+        let (out, waits, used, last) = whole?;
+        if !adjacent && stmts.get(..used)?.iter().all(|stmt| assignment(stmt).is_some()) {
             return None;
         }
-        let mut group = Group { base, of, stores: vec![], items: vec![], waiting: vec![] };
-        group.wait(store, place, guard);
-        // How many items there were after the last store.
-        let mut whole = group.items.len();
-        let mut used = 1;
-        for (n, stmt) in stmts.iter().enumerate().take(MOST).skip(1) {
-            if let Some((parts, guard)) = self.store_of(stmt) {
-                let place = parts.0;
-                let is_base = base_of(place).is_some_and(|b| self.map.snippet(b.span) == group.base);
-                let store = if is_base { self.counted_store(parts) } else { None };
-                if let Some(store) = store {
-                    let again =
-                        group.stores.iter().any(|(s, _)| s.field == store.field) || self.calls_others(&store.value);
-                    if again || self.store_record(&store) != Some(record) || !group.is_other(&store.value) {
-                        break;
-                    }
-                    group.wait(store, place, guard);
-                    (whole, used) = (group.items.len(), n + 1);
-                    continue;
+        group.out.truncate(out);
+        group.waits.truncate(waits);
+        let span = group.waits.last()?.place.span;
+        let mut direct = None;
+        if let Some(value) = last {
+            group.out.pop();
+            direct = group.waits.pop().map(|wait| (wait.store.pointer, assign(&wait.place, value, wait.place.span)));
+        }
+        // Pointers first: what they are assigned may free what was there.
+        let mut out = std::mem::take(&mut group.out);
+        let mut stores: Vec<_> = group.stores(span).chain(direct).collect();
+        stores.sort_by_key(|(pointer, _)| !pointer);
+        out.extend(stores.into_iter().map(|(_, store)| store));
+        Some((out, used))
+    }
+
+    /// The first of these places with whose base another field is assigned in what follows.
+    fn first_of_pair<'a>(&self, first: &[&'a ast::Expr], stmts: &[ast::Stmt]) -> Option<&'a ast::Expr> {
+        let mut others = vec![];
+        for stmt in stmts.iter().take(MOST) {
+            if stored_fields(stmt, 0, &mut others).is_none() {
+                break;
+            }
+        }
+        first.iter().copied().find(|place| {
+            let (Some(base), Some(field)) = (base_of(place), field_of(place)) else { return false };
+            let base = self.map.snippet(base.span);
+            others.iter().any(|other| {
+                field_of(other) != Some(field) && base_of(other).is_some_and(|b| self.map.snippet(b.span) == base)
+            })
+        })
+    }
+
+    /// Adds a statement. If all that it does is to assign a field that waits from now on, and the value
+    /// may as well be computed between the others' assignments: that value.
+    fn add(&mut self, group: &mut Group, stmt: &ast::Stmt) -> Step<Option<ast::Expr>> {
+        // `if (!(b->data = malloc(n))) return -1;`
+        if let ast::StmtKind::If { cond, then, other } = &stmt.kind {
+            if let Some((test, parts)) = tested_store(cond) {
+                if let Some(store) = self.store_in(group, parts)? {
+                    self.wait(group, store, parts.0)?;
+                    let kind = ast::StmtKind::If { cond: test, then: then.clone(), other: other.clone() };
+                    let mut rest = ast::Stmt { kind, ..stmt.clone() };
+                    self.wait_inside(group, &rest)?;
+                    self.statement(group, &mut rest, false, 0)?;
+                    group.out.push(rest);
+                    return Ok(None);
                 }
             }
-            match self.item_between(&group, stmt) {
-                Some(item) => group.items.push(item),
-                None => break,
+        }
+        if self.both_branches(group, stmt)? {
+            return Ok(None);
+        }
+        if let Some(parts) = assignment(stmt) {
+            if let Some(store) = self.store_in(group, parts)? {
+                let others = self.calls_others(&store.value);
+                let value = self.wait(group, store, parts.0)?;
+                return Ok((!others).then_some(value));
             }
         }
-        group.items.truncate(whole);
-        let spread = group.items.iter().any(|item| !matches!(item, Item::Store(_)));
-        let stores: Vec<&Store> = group.stores.iter().map(|(store, _)| store).collect();
-        if !spread || !self.is_complete(record, &stores) {
-            return None;
+        self.wait_inside(group, stmt)?;
+        if group.waits.is_empty() {
+            return Err(Ends);
         }
-        let span = stmts.first()?.span.to(stmts.get(used - 1)?.span);
-        Some((group.block(span), used))
+        let mut stmt = stmt.clone();
+        self.statement(group, &mut stmt, false, 0)?;
+        group.out.push(stmt);
+        Ok(None)
     }
 
-    fn item_between<'a>(&mut self, group: &Group<'a>, stmt: &'a ast::Stmt) -> Option<Item<'a>> {
-        if let ast::StmtKind::If { cond, then, other: None } = &stmt.kind {
-            let tested = null_test(cond)?;
-            let text = self.map.snippet(tested.span);
-            let is_it = |(store, place): &(Store, &ast::Expr)| store.pointer && self.map.snippet(place.span) == text;
-            let number = group.stores.iter().position(is_it)?;
-            return self.leaves(then).then_some(Item::Guard(number, then));
+    /// `if (!b->data) b->data = malloc(n); else b->data = realloc(b->data, n);`: until then the pointer is
+    /// read from its field.
+    fn both_branches(&mut self, group: &mut Group, stmt: &ast::Stmt) -> Step<bool> {
+        let ast::StmtKind::If { cond, then, other: Some(other) } = &stmt.kind else { return Ok(false) };
+        let (Some(a), Some(b)) = (assignment(only(then)), assignment(only(other))) else { return Ok(false) };
+        if field_of(a.0) != field_of(b.0) {
+            return Ok(false);
         }
-        let ast::StmtKind::Expr(e) = &stmt.kind else { return None };
-        let (place, value) = match &e.kind {
-            ExprKind::Assign(_, place, value) => (place, Some(value)),
-            ExprKind::Unary(UnaryOp::PreInc | UnaryOp::PreDec | UnaryOp::PostInc | UnaryOp::PostDec, place) => {
-                (place, None)
+        let (Some(first), Some(second)) = (self.store_in(group, a)?, self.store_in(group, b)?) else {
+            return Ok(false);
+        };
+        if !first.pointer {
+            return Ok(false);
+        }
+        let mut cond = cond.clone();
+        let (mut then, mut other) = (first.value.clone().into_owned(), second.value.clone().into_owned());
+        if !group.waits.is_empty() {
+            for e in [&mut cond, &mut then, &mut other] {
+                self.expression(group, e)?;
             }
-            _ => return None,
+        }
+        let name = field_of(a.0).ok_or(Ends)?;
+        let local = local_for(name, a.0);
+        let gets = |value: ast::Expr| {
+            let kind = ExprKind::Assign(None, Box::new(ident(local, value.span)), Box::new(value));
+            Box::new(statement(ast::StmtKind::Expr(ast::Expr { span: stmt.span, kind }), stmt.span))
         };
-        let changed = match &place.kind {
-            ExprKind::Ident(name) => *name,
-            ExprKind::Dot(_, name) | ExprKind::Arrow(_, name) => name.name,
-            _ => return None,
-        };
-        let apart = is_pure(place) && group.is_other(place) && !group.of.contains(&changed);
-        let calm = value.is_none_or(|v| group.is_other(v) && !self.calls_others(v));
-        (apart && calm && self.is_scalar_place(place)).then_some(Item::Between(stmt))
+        group.out.push(declare(local, a.0, None, true));
+        let kind = ast::StmtKind::If { cond, then: gets(then), other: Some(gets(other)) };
+        group.out.push(statement(kind, stmt.span));
+        group.waits.push(Wait { store: first.without_value(), place: a.0.clone(), name, local });
+        Ok(true)
     }
 
-    /// `p->m = v;`, or `if (!(p->m = v)) return;` with what leaves the block.
-    fn store_of<'a>(&self, stmt: &'a ast::Stmt) -> Option<(Parts<'a>, Option<&'a ast::Stmt>)> {
-        if let ast::StmtKind::If { cond, then, other: None } = &stmt.kind {
-            let ExprKind::Assign(None, place, value) = &null_test(cond)?.kind else { return None };
-            let field = matches!(place.kind, ExprKind::Arrow(..) | ExprKind::Dot(..));
-            return (field && self.leaves(then)).then_some(((place, None, value), Some(then)));
+    /// The assignment as one of a field of the group that does not wait yet; fields that are assigned in
+    /// its value do so from before it.
+    fn store_in<'a>(&mut self, group: &mut Group, parts: Parts<'a>) -> Step<Option<Store<'a>>> {
+        let base = base_of(parts.0).filter(|base| self.map.snippet(base.span) == group.base);
+        if base.is_none() || self.local_of(group, parts.0).is_some() {
+            return Ok(None);
         }
-        Some((assignment(stmt)?, None))
+        let Some(store) = self.counted_store(parts) else { return Ok(None) };
+        if self.store_record(&store) != Some(group.record) {
+            return Ok(None);
+        }
+        let mut places = vec![];
+        stored_in(parts.2, &mut places);
+        self.wait_before(group, &places)?;
+        // `b->n = b->n++;`
+        Ok(self.local_of(group, parts.0).is_none().then_some(store))
+    }
+
+    /// From now on the field waits. Gives its value.
+    fn wait(&mut self, group: &mut Group, store: Store, place: &ast::Expr) -> Step<ast::Expr> {
+        let mut value = Cow::clone(&store.value).into_owned();
+        // Before anything waits, anybody may run.
+        if !group.waits.is_empty() {
+            self.expression(group, &mut value)?;
+        }
+        let name = field_of(place).ok_or(Ends)?;
+        let local = local_for(name, place);
+        group.out.push(declare(local, place, Some(value.clone()), store.pointer));
+        group.waits.push(Wait { store: store.without_value(), place: place.clone(), name, local });
+        Ok(value)
+    }
+
+    /// Fields that are assigned inside of a statement wait from before it.
+    fn wait_inside(&mut self, group: &mut Group, stmt: &ast::Stmt) -> Step {
+        let mut places = vec![];
+        stored_fields(stmt, 0, &mut places).ok_or(Ends)?;
+        let mut blocks = vec![];
+        blocks_in(stmt, &mut blocks);
+        if blocks.iter().any(|block| self.is_group(group, block)) {
+            return Err(Ends);
+        }
+        self.wait_before(group, &places)
+    }
+
+    /// Whether a block assigns a pointer and a count of the base: it is complete by itself.
+    fn is_group(&mut self, group: &Group, block: &ast::Block) -> bool {
+        let mut places = vec![];
+        block.stmts.iter().for_each(|stmt| _ = stored_fields(stmt, 0, &mut places));
+        let mut seen = [false; 2];
+        for place in places {
+            if base_of(place).is_some_and(|base| self.map.snippet(base.span) == group.base) {
+                if let Some(store) = self.counted_store((place, None, place)) {
+                    seen[usize::from(store.pointer)] = true;
+                }
+            }
+        }
+        seen == [true; 2]
+    }
+
+    /// These places wait with the values that they have, if they are fields of the group.
+    fn wait_before(&mut self, group: &mut Group, places: &[&ast::Expr]) -> Step {
+        for &place in places {
+            let base = base_of(place).filter(|base| self.map.snippet(base.span) == group.base);
+            let Some(name) = field_of(place).filter(|_| base.is_some()) else { continue };
+            if group.waits.iter().any(|wait| wait.name == name) {
+                continue;
+            }
+            let parts = (place, None, place);
+            let Some(store) = self.counted_store(parts) else { continue };
+            if self.store_record(&store) != Some(group.record) || (store.pointer && self.is_kept_by(&store)) {
+                return Err(Ends);
+            }
+            let store = store.without_value();
+            let local = local_for(name, place);
+            group.out.push(declare(local, place, Some(place.clone()), store.pointer));
+            group.waits.push(Wait { store, place: place.clone(), name, local });
+        }
+        Ok(())
+    }
+
+    /// Whether a copy of the pointer would take it out of its field, or is not what the field asks for.
+    fn is_kept_by(&self, store: &Store) -> bool {
+        let ty = store.ty();
+        self.program.types.owns(ty) || self.program.types.as_pointer(ty).is_none_or(|p| p.nonnull)
+    }
+
+    fn statement(&mut self, group: &mut Group, stmt: &mut ast::Stmt, in_loop: bool, depth: usize) -> Step {
+        if depth > DEPTH {
+            return Err(Ends);
+        }
+        let declared = group.declared.len();
+        match &mut stmt.kind {
+            ast::StmtKind::Empty => {}
+            ast::StmtKind::Expr(e) => self.expression(group, e)?,
+            ast::StmtKind::Decl(decl) => self.declaration(group, decl)?,
+            ast::StmtKind::Block(block) => {
+                for stmt in &mut block.stmts {
+                    self.statement(group, stmt, in_loop, depth + 1)?;
+                }
+                group.declared.truncate(declared);
+            }
+            ast::StmtKind::If { cond, then, other } => {
+                self.expression(group, cond)?;
+                self.branch(group, then, in_loop, depth)?;
+                if let Some(other) = other {
+                    self.branch(group, other, in_loop, depth)?;
+                }
+            }
+            ast::StmtKind::While(cond, body) | ast::StmtKind::DoWhile(body, cond) => {
+                self.expression(group, cond)?;
+                self.statement(group, body, true, depth + 1)?;
+            }
+            ast::StmtKind::For { init, cond, step, body } => {
+                if let Some(init) = init {
+                    self.statement(group, init, in_loop, depth + 1)?;
+                }
+                for e in cond.iter_mut().chain(step) {
+                    self.expression(group, e)?;
+                }
+                self.statement(group, body, true, depth + 1)?;
+                group.declared.truncate(declared);
+            }
+            ast::StmtKind::Break | ast::StmtKind::Continue if in_loop => {}
+            ast::StmtKind::Break | ast::StmtKind::Continue | ast::StmtKind::Return(_) | ast::StmtKind::Goto(_)
+                if depth > 0 =>
+            {
+                group.leave(stmt);
+            }
+            _ => return Err(Ends),
+        }
+        Ok(())
+    }
+
+    /// A branch. If it always leaves, all is as it is written from its beginning on.
+    fn branch(&mut self, group: &mut Group, stmt: &mut ast::Stmt, in_loop: bool, depth: usize) -> Step {
+        if self.leaves(stmt) && !(in_loop && leaves_loop_only(stmt)) {
+            let mut inside = stmt.clone();
+            let declared = group.declared.len();
+            if self.dies(stmt) && self.statement(group, &mut inside, in_loop, depth + 1).is_ok() {
+                *stmt = inside;
+            } else {
+                group.leave(stmt);
+            }
+            group.declared.truncate(declared);
+            return Ok(());
+        }
+        self.statement(group, stmt, in_loop, depth + 1)
+    }
+
+    fn declaration(&mut self, group: &mut Group, decl: &mut ast::Decl) -> Step {
+        let specs = &decl.specs;
+        let defines = match &specs.ty {
+            ast::TypeSpec::Builtin(_) | ast::TypeSpec::Named(..) => false,
+            ast::TypeSpec::Record(spec) => spec.fields.is_some(),
+            _ => true,
+        };
+        if defines || specs.storage.is_some() || decl.generics.is_some() {
+            return Err(Ends);
+        }
+        for d in &mut decl.declarators {
+            let pointers = d.declarator.derived.iter().all(|d| matches!(d, ast::Derived::Pointer(_)));
+            let name = d.declarator.name.filter(|name| pointers && !group.of.contains(&name.name)).ok_or(Ends)?;
+            match &mut d.init {
+                Some(ast::Initializer::Expr(e)) => self.expression(group, e)?,
+                Some(ast::Initializer::List(..)) => return Err(Ends),
+                None => {}
+            }
+            group.declared.push((name.name, decl.specs.clone(), d.declarator.derived.len()));
+        }
+        Ok(())
+    }
+
+    /// Puts the locals into an expression for the fields that wait.
+    fn expression(&mut self, group: &mut Group, e: &mut ast::Expr) -> Step {
+        if let Some(local) = self.local_of(group, e) {
+            e.kind = ExprKind::Ident(local);
+            return Ok(());
+        }
+        match &mut e.kind {
+            ExprKind::Ident(_)
+            | ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::Char(..)
+            | ExprKind::Str(_)
+            | ExprKind::Nullptr
+            | ExprKind::Bool(_)
+            | ExprKind::SizeofExpr(_)
+            | ExprKind::SizeofType(_) => {}
+            ExprKind::Call { callee, args, .. } => {
+                let ExprKind::Ident(name) = &callee.kind else { return Err(Ends) };
+                let runs_others = !self.is_library(*name) && !self.is_wrapper(*name);
+                if runs_others || args.iter().any(|arg| self.shows(group, arg)) {
+                    return Err(Ends);
+                }
+                for arg in args {
+                    self.expression(group, arg)?;
+                }
+            }
+            ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Comma(a, b) => {
+                self.expression(group, a)?;
+                self.expression(group, b)?;
+            }
+            ExprKind::Dot(base, name) | ExprKind::Arrow(base, name) => {
+                // Of another struct, which may be the same one.
+                if group.waits.iter().any(|wait| wait.name == name.name) {
+                    return Err(Ends);
+                }
+                self.expression(group, base)?;
+            }
+            ExprKind::Unary(op, inner) => {
+                if (is_step(*op) && !self.may_be_stored(group, inner))
+                    || (*op == UnaryOp::AddrOf && self.local_of(group, inner).is_some())
+                {
+                    return Err(Ends);
+                }
+                self.expression(group, inner)?;
+            }
+            ExprKind::Assign(_, place, value) => {
+                if !self.may_be_stored(group, place) {
+                    return Err(Ends);
+                }
+                self.expression(group, place)?;
+                self.expression(group, value)?;
+            }
+            ExprKind::Cond(c, a, b) => {
+                self.expression(group, c)?;
+                if let Some(a) = a {
+                    self.expression(group, a)?;
+                }
+                self.expression(group, b)?;
+            }
+            ExprKind::Cast(_, inner) => self.expression(group, inner)?,
+            _ => return Err(Ends),
+        }
+        Ok(())
+    }
+
+    /// The local that stands for a place.
+    fn local_of(&self, group: &Group, e: &ast::Expr) -> Option<Symbol> {
+        let name = field_of(e)?;
+        let wait = group.waits.iter().find(|wait| wait.name == name)?;
+        (self.map.snippet(base_of(e)?.span) == group.base).then_some(wait.local)
+    }
+
+    /// Whether an argument lets a function see the fields, or is a function that may be called.
+    fn shows(&self, group: &Group, arg: &ast::Expr) -> bool {
+        match &arg.kind {
+            ExprKind::Cast(_, inner) | ExprKind::Unary(UnaryOp::AddrOf, inner) => self.shows(group, inner),
+            ExprKind::Ident(name) if matches!(self.scopes.lookup(*name), Some(Entity::Func(_))) => true,
+            _ => self.map.snippet(arg.span) == group.base,
+        }
+    }
+
+    /// Whether what waits and its base are as before after a store to the place.
+    fn may_be_stored(&mut self, group: &Group, place: &ast::Expr) -> bool {
+        if self.local_of(group, place).is_some() {
+            return true;
+        }
+        match &place.kind {
+            ExprKind::Ident(name) if group.of.contains(name) => return false,
+            ExprKind::Dot(_, name) | ExprKind::Arrow(_, name) if group.of.contains(&name.name) => return false,
+            _ => {}
+        }
+        let holds = match declared_root(group, place) {
+            Some(specs) => self.holds(specs, group.record),
+            None => {
+                self.muted += 1;
+                let typed = self.expr(&without_indices(place));
+                self.muted -= 1;
+                self.forget_probes();
+                if self.is_error(typed.ty.ty) || self.is_in_union(&typed) {
+                    return false;
+                }
+                // A pointer that is stored elsewhere may be one that the base goes by.
+                let by_name = matches!(place.kind, ExprKind::Ident(_) | ExprKind::Dot(..) | ExprKind::Arrow(..));
+                if !by_name && group.of.len() > 1 && self.program.types.as_pointer(typed.ty.ty).is_some() {
+                    return false;
+                }
+                self.has_record(typed.ty.ty, group.record)
+            }
+        };
+        !holds
+    }
+
+    /// Whether a value of the declared type, or what it points to, holds such a record.
+    fn holds(&mut self, specs: &ast::DeclSpecs, record: RecordId) -> bool {
+        self.muted += 1;
+        let base = self.base_type(specs, Place { role: Role::TypeName, foreign: false, trusted: false });
+        self.muted -= 1;
+        self.is_error(base.ty) || self.has_record(base.ty, record)
+    }
+
+    /// Whether a value of the type has such a record in it.
+    fn has_record(&self, ty: Ty, record: RecordId) -> bool {
+        let types = &self.program.types;
+        match *types.kind(ty) {
+            TyKind::Array { elem, .. } => self.has_record(elem.ty, record),
+            TyKind::Record(id) if id == record => true,
+            TyKind::Record(id) => {
+                let mut fields = types.record(id).fields.iter().flat_map(|fields| fields.iter());
+                fields.any(|field| self.has_record(field.ty.ty, record))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the place lies in a union: another of its members may be what the base goes by.
+    fn is_in_union(&self, typed: &crate::tree::Expr) -> bool {
+        let types = &self.program.types;
+        let mut at = typed;
+        while let TypedKind::Field(base, _) = &*at.kind {
+            if types.as_record(base.ty.ty).is_some_and(|r| types.record(r).kind != RecordKind::Struct) {
+                return true;
+            }
+            at = base;
+        }
+        false
     }
 
     /// Whether control never comes out at the end of the statement.
@@ -155,6 +554,14 @@ impl Checker<'_> {
         match &stmt.kind {
             ast::StmtKind::Block(block) => block.stmts.last().is_some_and(|last| self.leaves(last)),
             ast::StmtKind::Return(_) | ast::StmtKind::Goto(_) | ast::StmtKind::Break | ast::StmtKind::Continue => true,
+            _ => self.dies(stmt),
+        }
+    }
+
+    /// Whether the program ends there.
+    fn dies(&self, stmt: &ast::Stmt) -> bool {
+        match &stmt.kind {
+            ast::StmtKind::Block(block) => block.stmts.last().is_some_and(|last| self.dies(last)),
             ast::StmtKind::Expr(e) => match &e.kind {
                 ExprKind::Call { callee, .. } => {
                     let ExprKind::Ident(name) = &callee.kind else { return false };
@@ -166,10 +573,10 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether the expression calls a function that is not the library's own allocation.
+    /// Whether the expression calls a function other than the library's own allocation.
     fn calls_others(&self, e: &ast::Expr) -> bool {
         let mut called = vec![];
-        !is_calm(e, &mut vec![], &mut called) || called.iter().any(|name| !self.is_library(*name))
+        !is_calm(e, &mut called) || called.iter().any(|name| !self.is_library(*name))
     }
 
     /// Whether the name is a function that the library declares.
@@ -183,90 +590,81 @@ impl Checker<'_> {
         trusted || self.is_allocator(name)
     }
 
-    /// Whether the place is a scalar that lies in no union: a struct has fields of its own, among them
-    /// ones that wait, and another member of a union may be what the base goes by.
-    fn is_scalar_place(&mut self, place: &ast::Expr) -> bool {
-        self.muted += 1;
-        let typed = self.expr(place);
-        self.muted -= 1;
-        let types = &self.program.types;
-        let mut at = &typed;
-        while let TypedKind::Field(base, _) = &*at.kind {
-            let union = types.as_record(base.ty.ty).is_some_and(|r| types.record(r).kind != RecordKind::Struct);
-            if union {
-                return false;
-            }
-            at = base;
-        }
-        !self.is_error(typed.ty.ty) && self.is_scalar(typed.ty.ty)
+    /// Whether the name is an allocator wrapper of this file.
+    pub(crate) fn is_wrapper(&self, name: Symbol) -> bool {
+        self.scopes.lookup(syntax::wrappers::of_characters(name)).is_some()
     }
 }
 
-impl<'a> Group<'a> {
-    fn wait(&mut self, store: Store<'a>, place: &'a ast::Expr, guard: Option<&'a ast::Stmt>) {
-        let number = self.stores.len();
-        self.waiting.extend(field_of(place));
-        self.items.push(Item::Store(number));
-        self.items.extend(guard.filter(|_| store.pointer).map(|then| Item::Guard(number, then)));
-        self.stores.push((store, place));
+impl Group {
+    /// The fields get what they wait for; pointers are marked. Where the count is known, it is checked:
+    /// at `span`.
+    fn stores(&self, span: Span) -> impl Iterator<Item = (bool, ast::Stmt)> + '_ {
+        let store = move |wait: &Wait| assign(&wait.place, ident(wait.local, span), span);
+        self.waits.iter().map(move |wait| (wait.store.pointer, store(wait)))
     }
 
-    /// Whether the expression runs no code of the program and names no field that waits.
-    fn is_other(&self, e: &ast::Expr) -> bool {
-        let mut names = vec![];
-        is_calm(e, &mut names, &mut vec![]) && !names.iter().any(|name| self.waiting.contains(name))
-    }
-
-    /// The block.
-    fn block(&self, span: Span) -> ast::Stmt {
-        let last = self.items.iter().rposition(|item| !matches!(item, Item::Store(_))).unwrap_or(0);
-        // Where the count is known, it is checked.
-        let stored = self.stores.last().map_or(span, |(_, place)| place.span);
-        let mut waiting: Vec<ast::Stmt> = vec![];
-        let mut stmts = vec![];
-        for (at, item) in self.items.iter().enumerate() {
-            match item {
-                Item::Store(n) => {
-                    let Some((store, place)) = self.stores.get(*n) else { continue };
-                    if at > last {
-                        waiting.push(assign(place, store.value.clone().into_owned(), place.span));
-                        continue;
-                    }
-                    let name = local_for(place);
-                    stmts.push(declare(name, place, store));
-                    waiting.push(assign(place, ident(name, stored), stored));
-                }
-                Item::Guard(n, then) => {
-                    let Some((_, place)) = self.stores.get(*n) else { continue };
-                    let mut inside = waiting.clone();
-                    inside.push((*then).clone());
-                    let body = ast::Block { stmts: inside, span: then.span };
-                    let tested = Box::new(ident(local_for(place), place.span));
-                    let cond = ast::Expr { span: place.span, kind: ExprKind::Unary(UnaryOp::Not, tested) };
-                    let then = Box::new(stmt(ast::StmtKind::Block(body), then.span));
-                    stmts.push(stmt(ast::StmtKind::If { cond, then, other: None }, place.span));
-                }
-                Item::Between(between) => stmts.push((*between).clone()),
-            }
-        }
-        stmts.append(&mut waiting);
-        stmt(ast::StmtKind::Block(ast::Block { stmts, span }), span)
+    /// The same before a statement that leaves.
+    fn leave(&self, stmt: &mut ast::Stmt) {
+        let span = stmt.span;
+        let mut stmts: Vec<ast::Stmt> = self.stores(span).map(|(_, store)| store).collect();
+        stmts.push(stmt.clone());
+        *stmt = statement(ast::StmtKind::Block(ast::Block { stmts, span }), span);
     }
 }
 
+/// `a, b;` as the two statements that it is, if both assign fields.
+pub(crate) fn commas_split(stmts: &[ast::Stmt]) -> Cow<'_, [ast::Stmt]> {
+    fn is_pair(stmt: &ast::Stmt) -> bool {
+        let ast::StmtKind::Expr(ast::Expr { kind: ExprKind::Comma(a, b), .. }) = &stmt.kind else { return false };
+        let stores = |e: &ast::Expr| matches!(&e.kind, ExprKind::Assign(_, place, _) if field_of(place).is_some());
+        let first = if let ExprKind::Comma(_, last) = &a.kind { last } else { a };
+        stores(first) && stores(b)
+    }
+    fn split(e: &ast::Expr, out: &mut Vec<ast::Stmt>) {
+        match &e.kind {
+            ExprKind::Comma(a, b) => {
+                split(a, out);
+                split(b, out);
+            }
+            _ => out.push(statement(ast::StmtKind::Expr(e.clone()), e.span)),
+        }
+    }
+    if !stmts.iter().any(is_pair) {
+        return Cow::Borrowed(stmts);
+    }
+    let mut out = vec![];
+    for stmt in stmts {
+        match &stmt.kind {
+            ast::StmtKind::Expr(e) if is_pair(stmt) => split(e, &mut out),
+            _ => out.push(stmt.clone()),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// The place, the operator and the value of an assignment.
 type Parts<'a> = (&'a ast::Expr, Option<BinaryOp>, &'a ast::Expr);
 
-/// What `!e`, `e == NULL` or `NULL == e` tests.
-fn null_test(cond: &ast::Expr) -> Option<&ast::Expr> {
-    match &cond.kind {
-        ExprKind::Unary(UnaryOp::Not, e) => Some(e),
-        ExprKind::Binary(BinaryOp::Eq, a, b) if is_null(b) => Some(a),
-        ExprKind::Binary(BinaryOp::Eq, a, b) if is_null(a) => Some(b),
-        _ => None,
-    }
+/// `!(place = value)` or a comparison of it with null, as the assignment and the test of the place.
+fn tested_store(cond: &ast::Expr) -> Option<(ast::Expr, Parts<'_>)> {
+    let (tested, with): (_, &dyn Fn(ast::Expr) -> ExprKind) = match &cond.kind {
+        ExprKind::Unary(UnaryOp::Not, e) => (e, &|e| ExprKind::Unary(UnaryOp::Not, Box::new(e))),
+        ExprKind::Binary(op @ (BinaryOp::Eq | BinaryOp::Ne), a, b) if is_null(b) => {
+            (a, &move |e| ExprKind::Binary(*op, Box::new(e), b.clone()))
+        }
+        ExprKind::Binary(op @ (BinaryOp::Eq | BinaryOp::Ne), a, b) if is_null(a) => {
+            (b, &move |e| ExprKind::Binary(*op, a.clone(), Box::new(e)))
+        }
+        _ => return None,
+    };
+    let ExprKind::Assign(None, place, value) = &tested.kind else { return None };
+    let kind = with(ast::Expr { span: tested.span, kind: place.kind.clone() });
+    Some((ast::Expr { span: cond.span, kind }, (place, None, value)))
 }
 
-fn is_null(e: &ast::Expr) -> bool {
+/// Whether this is how C writes a null pointer.
+pub(crate) fn is_null(e: &ast::Expr) -> bool {
     match &e.kind {
         ExprKind::Nullptr => true,
         ExprKind::Int(lit) => lit.value == 0,
@@ -275,42 +673,134 @@ fn is_null(e: &ast::Expr) -> bool {
     }
 }
 
-/// Whether the expression changes nothing and runs no code but an allocation's; its names, and those of
-/// the functions that it calls.
-fn is_calm(e: &ast::Expr, names: &mut Vec<Symbol>, called: &mut Vec<Symbol>) -> bool {
+/// What a statement that leaves goes to: the end or the next turn of the loop around it only.
+fn leaves_loop_only(stmt: &ast::Stmt) -> bool {
+    match &stmt.kind {
+        ast::StmtKind::Block(block) => block.stmts.last().is_some_and(leaves_loop_only),
+        kind => matches!(kind, ast::StmtKind::Break | ast::StmtKind::Continue),
+    }
+}
+
+/// The place with other indices: those may name variables that are not declared yet.
+fn without_indices(place: &ast::Expr) -> ast::Expr {
+    let mut place = place.clone();
+    let mut at = &mut place;
+    loop {
+        at = match &mut at.kind {
+            ExprKind::Index(base, index) => {
+                let zero = ast::IntLit { value: 0, unsigned: false, longs: 0, non_decimal: false };
+                index.kind = ExprKind::Int(zero);
+                base
+            }
+            ExprKind::Dot(base, _) | ExprKind::Arrow(base, _) => base,
+            ExprKind::Unary(_, base) | ExprKind::Cast(_, base) | ExprKind::Binary(_, base, _) => base,
+            _ => return place,
+        }
+    }
+}
+
+/// The declaration of the variable that a place begins with, if a statement of the group declares it
+/// and the place is more than that variable.
+fn declared_root<'g>(group: &'g Group, place: &ast::Expr) -> Option<&'g ast::DeclSpecs> {
+    match &place.kind {
+        ExprKind::Ident(name) => {
+            group.declared.iter().rev().find(|(declared, ..)| declared == name).map(|(_, specs, _)| specs)
+        }
+        ExprKind::Dot(base, _) | ExprKind::Arrow(base, _) | ExprKind::Index(base, _) => declared_root(group, base),
+        ExprKind::Unary(_, base) | ExprKind::Cast(_, base) | ExprKind::Binary(_, base, _) => declared_root(group, base),
+        _ => None,
+    }
+}
+
+/// The fields that a statement assigns, those in branches that leave excepted. `None` if it is nested
+/// too deep.
+fn stored_fields<'a>(stmt: &'a ast::Stmt, depth: usize, found: &mut Vec<&'a ast::Expr>) -> Option<()> {
+    if depth > DEPTH {
+        return None;
+    }
+    visit::expressions(stmt).into_iter().for_each(|e| stored_in(e, found));
+    let branches = matches!(stmt.kind, ast::StmtKind::If { .. });
+    for inner in visit::statements(stmt).into_iter().filter(|inner| !(branches && leaves_at_end(inner))) {
+        stored_fields(inner, depth + 1, found)?;
+    }
+    Some(())
+}
+
+/// The blocks in a statement.
+fn blocks_in<'a>(stmt: &'a ast::Stmt, found: &mut Vec<&'a ast::Block>) {
+    if let ast::StmtKind::Block(block) = &stmt.kind {
+        found.push(block);
+    }
+    visit::statements(stmt).into_iter().for_each(|stmt| blocks_in(stmt, found));
+}
+
+fn leaves_at_end(stmt: &ast::Stmt) -> bool {
+    match &stmt.kind {
+        ast::StmtKind::Block(block) => block.stmts.last().is_some_and(leaves_at_end),
+        kind => matches!(kind, ast::StmtKind::Return(_) | ast::StmtKind::Goto(_)),
+    }
+}
+
+/// The fields that an expression assigns.
+fn stored_in<'a>(e: &'a ast::Expr, found: &mut Vec<&'a ast::Expr>) {
+    let changed = match &e.kind {
+        ExprKind::Assign(_, place, _) => Some(place),
+        ExprKind::Unary(op, inner) if is_step(*op) => Some(inner),
+        _ => None,
+    };
+    found.extend(changed.map(|place| &**place).filter(|place| field_of(place).is_some()));
+    visit::operands(e).into_iter().for_each(|e| stored_in(e, found));
+}
+
+/// `++` and `--`
+fn is_step(op: UnaryOp) -> bool {
+    matches!(op, UnaryOp::PreInc | UnaryOp::PreDec | UnaryOp::PostInc | UnaryOp::PostDec)
+}
+
+/// Whether the expression changes nothing and runs no code but an allocation's; the functions that it
+/// calls.
+fn is_calm(e: &ast::Expr, called: &mut Vec<Symbol>) -> bool {
     match &e.kind {
-        ExprKind::Ident(name) => names.push(*name),
-        ExprKind::Int(_)
+        ExprKind::Ident(_)
+        | ExprKind::Int(_)
         | ExprKind::Float(_)
         | ExprKind::Char(..)
         | ExprKind::Str(_)
         | ExprKind::Nullptr
         | ExprKind::Bool(_)
         | ExprKind::SizeofExpr(_)
-        | ExprKind::SizeofType(_) => {}
+        | ExprKind::SizeofType(_) => true,
         ExprKind::Call { callee, args, .. } => {
             let ExprKind::Ident(name) = &callee.kind else { return false };
             called.push(*name);
-            let allocates =
-                ["malloc", "calloc", "realloc", "reallocarray", "strdup", "strndup"].contains(&name.as_str());
-            return allocates && args.iter().all(|arg| is_calm(arg, names, called));
+            let allocates = ["malloc", "calloc", "realloc"].contains(&name.as_str());
+            allocates && args.iter().all(|arg| is_calm(arg, called))
         }
-        ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) => {
-            return is_calm(a, names, called) && is_calm(b, names, called)
+        ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) => is_calm(a, called) && is_calm(b, called),
+        ExprKind::Unary(op, _) if is_step(*op) => false,
+        ExprKind::Dot(a, _) | ExprKind::Arrow(a, _) | ExprKind::Unary(_, a) | ExprKind::Cast(_, a) => {
+            is_calm(a, called)
         }
-        ExprKind::Dot(a, name) | ExprKind::Arrow(a, name) => {
-            names.push(name.name);
-            return is_calm(a, names, called);
-        }
-        ExprKind::Unary(UnaryOp::PreInc | UnaryOp::PreDec | UnaryOp::PostInc | UnaryOp::PostDec, _) => return false,
-        ExprKind::Unary(_, a) | ExprKind::Cast(_, a) => return is_calm(a, names, called),
-        ExprKind::Cond(c, a, b) => {
-            let first = is_calm(c, names, called) && is_calm(b, names, called);
-            return first && a.iter().all(|a| is_calm(a, names, called));
-        }
-        _ => return false,
+        ExprKind::Cond(c, a, b) => is_calm(c, called) && is_calm(b, called) && a.iter().all(|a| is_calm(a, called)),
+        _ => false,
     }
-    true
+}
+
+/// The names of a base: variables and fields.
+fn names_of_base(e: &ast::Expr, names: &mut Vec<Symbol>) {
+    match &e.kind {
+        ExprKind::Ident(name) => names.push(*name),
+        ExprKind::Arrow(base, name) | ExprKind::Dot(base, name) => {
+            names.push(name.name);
+            names_of_base(base, names);
+        }
+        ExprKind::Unary(_, base) => names_of_base(base, names),
+        ExprKind::Index(a, b) => {
+            names_of_base(a, names);
+            names_of_base(b, names);
+        }
+        _ => {}
+    }
 }
 
 fn base_of(place: &ast::Expr) -> Option<&ast::Expr> {
@@ -327,12 +817,27 @@ fn field_of(place: &ast::Expr) -> Option<Symbol> {
     }
 }
 
-/// A name that no program has.
-fn local_for(place: &ast::Expr) -> Symbol {
-    Symbol::new(&format!("{}'", field_of(place).map_or("", |name| name.as_str())))
+/// The statement, or the only one of a block.
+fn only(stmt: &ast::Stmt) -> &ast::Stmt {
+    match &stmt.kind {
+        ast::StmtKind::Block(block) => match block.stmts.as_slice() {
+            [stmt] => only(stmt),
+            _ => stmt,
+        },
+        _ => stmt,
+    }
 }
 
-fn stmt(kind: ast::StmtKind, span: Span) -> ast::Stmt {
+/// A name that no program has.
+fn local_for(field: Symbol, place: &ast::Expr) -> Symbol {
+    Symbol::new(&format!("{field}'{}", place.span.lo))
+}
+
+fn is_local(e: &ast::Expr) -> bool {
+    matches!(&e.kind, ExprKind::Ident(name) if name.as_str().contains('\''))
+}
+
+fn statement(kind: ast::StmtKind, span: Span) -> ast::Stmt {
     ast::Stmt { span, kind, attrs: vec![] }
 }
 
@@ -343,14 +848,14 @@ fn ident(name: Symbol, span: Span) -> ast::Expr {
 fn assign(place: &ast::Expr, value: ast::Expr, span: Span) -> ast::Stmt {
     let place = ast::Expr { span, kind: place.kind.clone() };
     let kind = ExprKind::Assign(None, Box::new(place), Box::new(value));
-    stmt(ast::StmtKind::Expr(ast::Expr { span, kind }), span)
+    statement(ast::StmtKind::Expr(ast::Expr { span, kind }), span)
 }
 
 /// `typeof(*place) *name = value;`, or `typeof(place) name = value;` of a count.
-fn declare(name: Symbol, place: &ast::Expr, store: &Store) -> ast::Stmt {
+fn declare(name: Symbol, place: &ast::Expr, value: Option<ast::Expr>, pointer: bool) -> ast::Stmt {
     let span = place.span;
-    let value = Cow::clone(&store.value).into_owned();
-    let (typed, derived) = match store.pointer {
+    let whole = value.as_ref().map_or(span, |value| span.to(value.span));
+    let (typed, derived) = match pointer {
         true => {
             let target = ExprKind::Unary(UnaryOp::Deref, Box::new(place.clone()));
             let quals = ast::PointerQuals { span, ..ast::PointerQuals::default() };
@@ -358,13 +863,11 @@ fn declare(name: Symbol, place: &ast::Expr, store: &Store) -> ast::Stmt {
         }
         false => (place.clone(), vec![]),
     };
-    let specs = ast::DeclSpecs {
-        ty: ast::TypeSpec::TypeofExpr(Box::new(typed), !store.pointer),
-        ..ast::DeclSpecs::missing(span)
-    };
+    let ty = ast::TypeSpec::TypeofExpr(Box::new(typed), !pointer);
+    let specs = ast::DeclSpecs { ty, ..ast::DeclSpecs::missing(span) };
     let name = Some(ast::Ident { name, span });
     let declarator = ast::Declarator { span, name, derived, asm_label: None, attrs: vec![] };
-    let declarators = vec![ast::InitDeclarator { declarator, init: Some(ast::Initializer::Expr(value)) }];
-    let decl = ast::Decl { span: span.to(store.value.span), generics: None, trusted: false, specs, declarators };
-    stmt(ast::StmtKind::Decl(decl), span.to(store.value.span))
+    let declarators = vec![ast::InitDeclarator { declarator, init: value.map(ast::Initializer::Expr) }];
+    let decl = ast::Decl { span: whole, generics: None, trusted: false, specs, declarators };
+    statement(ast::StmtKind::Decl(decl), whole)
 }

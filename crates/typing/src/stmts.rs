@@ -44,19 +44,37 @@ impl Checker<'_> {
     pub(crate) fn block_stmts(&mut self, block: &ast::Block) -> Block {
         let barriers = self.f.as_ref().map_or(0, |f| f.barriers.len());
         let mut stmts = vec![];
+        self.stmts_into(&block.stmts, true, &mut stmts);
+        self.find_exchanges(&mut stmts);
+        if let Some(f) = &mut self.f {
+            f.barriers.truncate(barriers);
+        }
+        Block { stmts, span: block.span, region: None }
+    }
+
+    /// The statements of a list, in which groups of counts are found; what one is turned into (`spread`
+    /// is false) is none again.
+    fn stmts_into(&mut self, list: &[ast::Stmt], spread: bool, stmts: &mut Vec<Stmt>) {
+        let list = crate::spread_counts::commas_split(list);
         let mut at = 0;
-        while let Some(stmt) = block.stmts.get(at) {
-            if let Some((group, used)) = self.count_group(&block.stmts[at..]) {
-                stmts.extend(group);
+        while let Some(stmt) = list.get(at) {
+            let mut group = spread.then(|| self.spread_group(&list[at..], false)).flatten();
+            if group.is_none() {
+                if let Some((group, used)) = self.count_group(&list[at..]) {
+                    stmts.extend(group);
+                    at += used;
+                    continue;
+                }
+                group = spread.then(|| self.spread_group(&list[at..], true)).flatten();
+            }
+            if let Some((group, used)) = group {
+                self.stmts_into(&group, false, stmts);
+                self.forget_probes();
                 at += used;
                 continue;
             }
-            if let Some((group, used)) = self.spread_group(&block.stmts[at..]) {
-                stmts.extend(self.stmt(&group));
-                at += used;
-                continue;
-            }
-            match self.stmt(stmt) {
+            let typed = self.typed_void_local(&list[at..]);
+            match self.stmt(typed.as_ref().unwrap_or(stmt)) {
                 Some(Stmt { kind: StmtKind::Block(group), .. })
                     if matches!(stmt.kind, ast::StmtKind::Decl(_) | ast::StmtKind::Arena { .. }) =>
                 {
@@ -65,13 +83,14 @@ impl Checker<'_> {
                 Some(stmt) => stmts.push(stmt),
                 None => {}
             }
+            if typed.is_some() {
+                self.forget_probes();
+            }
             at += 1;
         }
-        self.find_exchanges(&mut stmts);
-        if let Some(f) = &mut self.f {
-            f.barriers.truncate(barriers);
+        if let std::borrow::Cow::Owned(_) = list {
+            self.forget_probes();
         }
-        Block { stmts, span: block.span, region: None }
     }
 
     /// A statement node with the `unsafe` state at hand.

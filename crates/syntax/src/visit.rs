@@ -1,0 +1,125 @@
+//! What stands directly inside of statements and expressions, in the order of the text.
+
+use crate::ast::*;
+
+/// The operands of an expression. None of what is not evaluated (`sizeof e`, `typeof`), and none of
+/// statement expressions, whose statements are a block of their own.
+pub fn operands(e: &Expr) -> Vec<&Expr> {
+    match &e.kind {
+        ExprKind::Call { callee, args, .. } => std::iter::once(&**callee).chain(args).collect(),
+        ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Assign(_, a, b) | ExprKind::Comma(a, b) => {
+            vec![a, b]
+        }
+        ExprKind::Dot(a, _)
+        | ExprKind::Arrow(a, _)
+        | ExprKind::Unary(_, a)
+        | ExprKind::Cast(_, a)
+        | ExprKind::Unsafe(a)
+        | ExprKind::ContainerOf(a, ..)
+        | ExprKind::VaArg(a, _)
+        | ExprKind::ConvertVector(a, _)
+        | ExprKind::Start(a)
+        | ExprKind::Spawn(a, _) => vec![a],
+        ExprKind::Cond(c, a, b) => std::iter::once(&**c).chain(a.iter().map(|a| &**a)).chain([&**b]).collect(),
+        ExprKind::ChooseExpr(c, a, b) => vec![c, a, b],
+        ExprKind::CompoundLit(_, items, _) => items.iter().flat_map(|item| initialisers(&item.init)).collect(),
+        ExprKind::Generic(_, cases) => cases.iter().map(|(_, e)| e).collect(),
+        ExprKind::New(new) => match &new.form {
+            NewForm::Init(items) | NewForm::Flexible(items) => {
+                items.iter().flat_map(|item| initialisers(&item.init)).collect()
+            }
+            NewForm::Array(n) => vec![n],
+            NewForm::Zero => vec![],
+        },
+        ExprKind::Ident(_)
+        | ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::Char(..)
+        | ExprKind::Str(_)
+        | ExprKind::Nullptr
+        | ExprKind::Bool(_)
+        | ExprKind::SizeofExpr(_)
+        | ExprKind::SizeofType(_)
+        | ExprKind::AlignofType(_)
+        | ExprKind::AlignofExpr(_)
+        | ExprKind::StmtExpr(_)
+        | ExprKind::LabelAddr(_)
+        | ExprKind::Offsetof(..)
+        | ExprKind::TypesCompatible(..)
+        | ExprKind::Lengthof(_)
+        | ExprKind::Unsupported(_)
+        | ExprKind::Error => vec![],
+    }
+}
+
+/// The expressions of an initialiser.
+pub fn initialisers(init: &Initializer) -> Vec<&Expr> {
+    match init {
+        Initializer::Expr(e) => vec![e],
+        Initializer::List(items, _) => items.iter().flat_map(|item| initialisers(&item.init)).collect(),
+    }
+}
+
+/// The expressions of a statement itself, those of its parts left out.
+pub fn expressions(stmt: &Stmt) -> Vec<&Expr> {
+    match &stmt.kind {
+        StmtKind::Expr(e)
+        | StmtKind::If { cond: e, .. }
+        | StmtKind::While(e, _)
+        | StmtKind::DoWhile(_, e)
+        | StmtKind::Switch(e, _)
+        | StmtKind::SwitchState(e, _)
+        | StmtKind::GotoComputed(e)
+        | StmtKind::Borrow(_, e)
+        | StmtKind::Cursor(_, e)
+        | StmtKind::Expose { value: e, .. }
+        | StmtKind::Open { key: e, .. }
+        | StmtKind::Unpack { place: e, .. } => vec![e],
+        StmtKind::Case(a, b, _) => std::iter::once(a).chain(b).collect(),
+        StmtKind::For { cond, step, .. } => cond.iter().chain(step).collect(),
+        StmtKind::Return(e) => e.iter().collect(),
+        StmtKind::Swap(a, b) => vec![a, b],
+        StmtKind::Send(end, _, args) => std::iter::once(end).chain(args).collect(),
+        StmtKind::Decl(decl) => decl.declarators.iter().flat_map(|d| d.init.iter().flat_map(initialisers)).collect(),
+        StmtKind::Asm(_)
+        | StmtKind::Empty
+        | StmtKind::Function(_)
+        | StmtKind::StaticAssert(_)
+        | StmtKind::Block(_)
+        | StmtKind::CaseMember { .. }
+        | StmtKind::Default(_)
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Goto(_)
+        | StmtKind::Label(..)
+        | StmtKind::Defer(_)
+        | StmtKind::Unsafe(_)
+        | StmtKind::Arena { .. }
+        | StmtKind::Channel { .. }
+        | StmtKind::Receive(_)
+        | StmtKind::SwitchReceive(..) => vec![],
+    }
+}
+
+/// The statements directly in a statement; those of statement expressions and of `switch receive` are
+/// left out.
+pub fn statements(stmt: &Stmt) -> Vec<&Stmt> {
+    match &stmt.kind {
+        StmtKind::Block(b) | StmtKind::Unsafe(b) => b.stmts.iter().collect(),
+        StmtKind::If { then, other, .. } => {
+            std::iter::once(&**then).chain(other.iter().map(|other| &**other)).collect()
+        }
+        StmtKind::While(_, body)
+        | StmtKind::DoWhile(body, _)
+        | StmtKind::Switch(_, body)
+        | StmtKind::SwitchState(_, body)
+        | StmtKind::Case(_, _, body)
+        | StmtKind::CaseMember { body, .. }
+        | StmtKind::Default(body)
+        | StmtKind::Label(_, body)
+        | StmtKind::Defer(body)
+        | StmtKind::Expose { body, .. } => vec![body],
+        StmtKind::For { init, body, .. } => init.iter().map(|init| &**init).chain([&**body]).collect(),
+        _ => vec![],
+    }
+}
