@@ -3,6 +3,7 @@
 use crate::checker::Checker;
 use crate::codes;
 use crate::names::distance;
+use crate::param_bounds::Need;
 use crate::tree::*;
 use crate::types::*;
 use source::{with_article, Diagnostic, Span, Symbol};
@@ -259,6 +260,7 @@ impl Checker<'_> {
             && p.bounds == Bounds::Thin
             && !matches!(*index.kind, ExprKind::Int(0))
             && !self.need_bounds(&base)
+            && !self.learn_need(&base, Need::BOUNDS)
         {
             // The element's type is known all the same.
             self.no_bounds(&base, p, span, "indexed");

@@ -823,7 +823,7 @@ impl Checker<'_> {
     }
 
     /// `&p` of a local pointer whose bounds are inferred.
-    fn is_inferred_address(&self, arg: &ast::Expr) -> bool {
+    pub(crate) fn is_inferred_address(&self, arg: &ast::Expr) -> bool {
         let ast::ExprKind::Unary(ast::UnaryOp::AddrOf, inner) = &arg.kind else { return false };
         let ast::ExprKind::Ident(name) = inner.kind else { return false };
         matches!(self.scopes.lookup(name), Some(Entity::Local(id)) if self.has_inferred_bounds(*id))

@@ -72,6 +72,8 @@ pub struct Checker<'a> {
     pub(crate) map: &'a SourceMap,
     pub(crate) options: &'a Options,
     pub(crate) sink: Sink,
+    /// Generic functions of the unit, among them its allocator wrappers, and their text.
+    pub(crate) wrappers: rustc_hash::FxHashMap<Symbol, Span>,
     /// While above zero, reports are dropped (inference rounds, unevaluated tries).
     pub(crate) muted: u32,
     /// Declarations that were reported to lack something, with the code.
@@ -148,6 +150,7 @@ impl<'a> Checker<'a> {
             map,
             options,
             sink: Sink::default(),
+            wrappers: Default::default(),
             muted: 0,
             blamed: FxHashMap::default(),
             owned_in: FxHashMap::default(),
@@ -271,6 +274,13 @@ impl<'a> Checker<'a> {
     }
 
     fn items(&mut self, items: &[ast::Item]) {
+        for item in items {
+            if let ast::ItemKind::Function(def) = &item.kind {
+                let name = def.declarator.name.map(|name| name.name);
+                let wrapper = name.filter(|_| def.generics.is_some());
+                self.wrappers.extend(wrapper.map(|name| (name, def.span)));
+            }
+        }
         let mut is_broken = false;
         for item in items {
             // After the generic function of a wrapper comes that for characters. One mistake, one

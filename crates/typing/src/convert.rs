@@ -5,6 +5,7 @@ use crate::checker::Checker;
 use crate::codes;
 use crate::contracts::Side;
 use crate::infer::Reach;
+use crate::param_bounds::Need;
 use crate::tree::*;
 use crate::types::*;
 use source::{with_article, Diagnostic, Span, Symbol};
@@ -542,6 +543,9 @@ impl Checker<'_> {
     /// Reports that a value does not fit.
     pub(crate) fn mismatch(&mut self, e: &Expr, to: Ty, why: Why) {
         let wanted = to;
+        if why == Why::Arg {
+            self.passes_without(e, Need::STRINGS);
+        }
         let (from, to) = (self.show(e.ty.ty), self.show(to));
         let what = match why {
             Why::Store | Why::Local => "is stored where",
@@ -1082,7 +1086,9 @@ impl Checker<'_> {
                 true
             }
             (Thin, Fat | Counted(_)) => {
-                self.need_bounds(e);
+                if !self.need_bounds(e) && why == Why::Arg && !matches!(*e.kind, ExprKind::AddrOf(_)) {
+                    self.passes_without(e, Need::BOUNDS);
+                }
                 true
             }
             (Fat, Thin | Counted(_)) => true,
@@ -1092,7 +1098,9 @@ impl Checker<'_> {
                 match why {
                     Why::TrustedArg => true,
                     Why::Arg if self.rooted_in_local(e) => true,
+                    _ if self.learn_need(e, Need::STRING) => true,
                     _ => {
+                        self.passes_without(e, Need::STRING);
                         self.error_help(
                             codes::TERMINATOR,
                             e.span,
@@ -1104,9 +1112,11 @@ impl Checker<'_> {
                 }
             }
             (Thin, Terminated) => {
-                if self.need_bounds(e) {
+                let need = if why == Why::TrustedArg { Need::C_STRING } else { Need::STRING };
+                if self.need_bounds(e) || self.learn_need(e, need) {
                     return true;
                 }
+                self.passes_without(e, Need::STRING);
                 let message =
                     format!("`{}` is not null_terminated: it points to exactly one element", self.show(e.ty.ty));
                 let help = match self.is_from_void(e) {
@@ -1118,8 +1128,11 @@ impl Checker<'_> {
                 true
             }
             (_, FatTerminated) => {
-                if self.need_bounds(e) {
+                if self.need_bounds(e) || self.learn_need(e, Need::OBJECT) {
                     return true;
+                }
+                if why == Why::Arg {
+                    self.passes_without(e, Need::OBJECT);
                 }
                 self.error_help(
                     codes::TERMINATOR,

@@ -307,6 +307,7 @@ impl Checker<'_> {
             return self.declare_c_function(name, declared, specs, declarator, defined);
         }
         let mut ty = self.with_learnt_views(name.name, declared.ty.ty);
+        ty = self.with_learnt_bounds(name.name, ty);
         if specs.process {
             ty = self.process_type(name, ty, place);
         }

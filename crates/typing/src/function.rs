@@ -110,6 +110,8 @@ pub struct FnCtx {
     /// Arguments of generic calls that were tried in this round, by the address of their node:
     /// calls that nest would be tried again at each level.
     pub probed: FxHashMap<(usize, Span), Expr>,
+    /// The text of the function.
+    pub text: Span,
 }
 
 /// A `va_list`'s life in a printf-like function.
@@ -284,6 +286,7 @@ impl Checker<'_> {
             format: fty.format,
             variadic: fty.variadic,
             result_name: Some(self.program.functions[id.0 as usize].name),
+            text: def.span,
             ..FnCtx::default()
         });
         self.scopes.push();

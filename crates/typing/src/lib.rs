@@ -40,6 +40,7 @@ mod machine;
 mod names;
 mod ops;
 mod ownership;
+mod param_bounds;
 mod plain;
 pub mod print;
 mod processes;

@@ -107,6 +107,10 @@ impl Checker<'_> {
     }
 
     pub(crate) fn check_redeclared(&mut self, name: ast::Ident) {
+        // What stands for a place may stand for it again.
+        if crate::spread_counts::is_place(name.name) {
+            return;
+        }
         if let Some((entity, span)) = self.scopes.lookup_here(name.name) {
             let (poison, span) = (matches!(entity, Entity::Poison), *span);
             if !poison {
@@ -314,12 +318,25 @@ impl Checker<'_> {
         self.stmt_node(StmtKind::Block(block), span)
     }
 
+    /// Whether the type is a struct with a link to another one of it.
+    fn is_node(&self, ty: Ty) -> bool {
+        let types = &self.program.types;
+        let Some(fields) = types.as_record(ty).and_then(|record| types.record(record).fields.as_ref()) else {
+            return false;
+        };
+        fields.iter().any(|field| types.as_pointer(field.ty.ty).is_some_and(|p| p.target.ty == ty))
+    }
+
     /// `char **p = argv + 1;`: what the pointers that an unannotated pointer to pointers leads to
     /// know is taken from the initialiser.
     pub(crate) fn adopt_target(&mut self, ty: Ty, init: &ast::Expr) -> Ty {
         let Some(p) = self.program.types.as_pointer(ty) else { return ty };
         let Some(inner) = self.program.types.as_pointer(p.target.ty) else { return ty };
         if inner.bounds != Bounds::Thin || inner.raw || !self.checked() {
+            return ty;
+        }
+        // `struct node **tail = &head;` goes on to the nodes' links, which lead to one each.
+        if self.is_inferred_address(init) && self.is_node(inner.target.ty) {
             return ty;
         }
         self.muted += 1;

@@ -3,6 +3,7 @@
 use crate::checker::Checker;
 use crate::codes;
 use crate::convert::{is_comparison, Why};
+use crate::param_bounds::Need;
 use crate::steps_back::is_negative;
 use crate::tree::*;
 use crate::types::*;
@@ -409,7 +410,11 @@ impl Checker<'_> {
             );
             return false;
         }
-        if self.checked() && p.bounds == Bounds::Thin && !self.need_bounds(value) {
+        if self.checked()
+            && p.bounds == Bounds::Thin
+            && !self.need_bounds(value)
+            && !self.learn_need(value, Need::BOUNDS)
+        {
             self.no_bounds(value, p, span, "moved");
         }
         if self.checked() {

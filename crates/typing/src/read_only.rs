@@ -13,6 +13,7 @@
 //! learnt ([`Checker::learnt`]).
 
 use crate::checker::Checker;
+use crate::param_bounds::{FoundBounds, LearntBounds};
 use crate::specs::Declared;
 use crate::tree::*;
 use crate::types::*;
@@ -34,6 +35,8 @@ pub(crate) struct Learnt {
     refused: FxHashSet<Parameter>,
     /// Functions whose address is taken: they keep their declared types.
     pub addressed: FxHashSet<Symbol>,
+    /// Bounds of parameters of `static` functions.
+    pub bounds: LearntBounds,
 }
 
 /// What this pass over the unit finds.
@@ -41,6 +44,8 @@ pub(crate) struct Learnt {
 pub(crate) struct ReadOnly {
     /// What is known from earlier passes.
     pub learnt: Learnt,
+    /// What bodies need of the bounds of their parameters.
+    pub bounds: FoundBounds,
     /// Where the argument at hand is passed to.
     pub passing: Option<Parameter>,
     /// Read-only parameters.
@@ -295,10 +300,14 @@ impl Checker<'_> {
     pub(crate) fn learnt(&self, last: bool) -> Option<Learnt> {
         let ReadOnly { found, used, asked, learnt: known, .. } = &self.read_only;
         let wrong = !used.is_subset(found);
+        let bounds = known.bounds.next(&self.read_only.bounds, &known.addressed, last);
+        let more_bounds = bounds.is_some();
+        let bounds = bounds.unwrap_or_else(|| known.bounds.clone());
         if last {
-            return wrong.then(|| Learnt { addressed: known.addressed.clone(), ..Learnt::default() });
+            let again = wrong || more_bounds;
+            return again.then(|| Learnt { addressed: known.addressed.clone(), bounds, ..Learnt::default() });
         }
-        let mut learnt = Learnt { read_only: found.clone(), ..known.clone() };
+        let mut learnt = Learnt { read_only: found.clone(), bounds, ..known.clone() };
         let fresh = |p: &&Parameter| !known.addressed.contains(&p.0) && !known.refused.contains(*p);
         learnt.views.extend(self.read_only.views.iter().filter(fresh));
         let missed = asked.iter().any(|p| found.contains(p)) || learnt.views.len() > known.views.len();
@@ -306,7 +315,7 @@ impl Checker<'_> {
             learnt.refused.extend(self.read_only.refused.iter().filter(|p| known.views.contains(*p)));
             learnt.views.retain(|p| !learnt.refused.contains(p));
         }
-        (missed || wrong || learnt.refused.len() > known.refused.len()).then_some(learnt)
+        (missed || wrong || more_bounds || learnt.refused.len() > known.refused.len()).then_some(learnt)
     }
 }
 

@@ -61,6 +61,8 @@ struct Group {
     base: String,
     /// Names that say what that is.
     of: Vec<Symbol>,
+    /// That is a variable whose address nobody has, so only its name leads there.
+    by_name: bool,
     record: RecordId,
     waits: Vec<Wait>,
     /// What the statements became.
@@ -98,14 +100,28 @@ impl Checker<'_> {
         if assignment(stmts.first()?).is_some_and(|(_, _, value)| is_local(value)) {
             return None;
         }
+        // Null has whatever count there is.
+        if assignment(stmts.first()?).is_some_and(|(place, _, value)| self.is_pointer_field(place) && is_null(value)) {
+            return None;
+        }
         let place = self.first_of_pair(&first, stmts)?.clone();
         let base = base_of(&place)?;
         let store = self.counted_store((&place, None, &place))?;
         let record = self.store_record(&store)?;
+        // A bit-field has a width that no local has.
+        let fields = self.program.types.record(record).fields.clone()?;
+        let counters = self.counters_of(&fields);
+        if counters.iter().any(|n| fields.get(*n as usize).is_none_or(|field| field.width.is_some())) {
+            return None;
+        }
         let mut of = vec![];
-        names_of_base(base, &mut of);
+        if !names_of_base(base, &mut of) {
+            return None;
+        }
+        let by_name =
+            matches!(base.kind, ExprKind::Ident(name) if self.is_local_variable(name) && !self.is_addressed(name));
         let base = self.map.snippet(base.span).to_string();
-        let mut group = Group { base, of, record, waits: vec![], out: vec![], declared: vec![] };
+        let mut group = Group { base, of, by_name, record, waits: vec![], out: vec![], declared: vec![] };
         // What the group was when it was complete last: statements out, fields, statements read.
         let mut whole = None;
         for (n, stmt) in stmts.iter().enumerate().take(MOST) {
@@ -116,7 +132,9 @@ impl Checker<'_> {
             }
             let stores: Vec<&Store> = group.waits.iter().map(|wait| &wait.store).collect();
             let mut places = vec![];
-            stored_fields(stmt, 0, &mut places)?;
+            if stored_fields(stmt, 0, &mut places).is_none() {
+                break;
+            }
             let again = places.iter().any(|place| self.local_of(&group, place).is_some());
             if (group.waits.len() > waits || again) && self.is_complete(record, &stores) {
                 whole = Some((group.out.len(), group.waits.len(), n + 1, last));
@@ -140,6 +158,11 @@ impl Checker<'_> {
         stores.sort_by_key(|(pointer, _)| !pointer);
         out.extend(stores.into_iter().map(|(_, store)| store));
         Some((out, used))
+    }
+
+    /// Whether the place is a counted pointer.
+    fn is_pointer_field(&mut self, place: &ast::Expr) -> bool {
+        self.counted_store((place, None, place)).is_some_and(|store| store.pointer)
     }
 
     /// The first of these places with whose base another field is assigned in what follows.
@@ -182,8 +205,12 @@ impl Checker<'_> {
         if let Some(parts) = assignment(stmt) {
             if let Some(store) = self.store_in(group, parts)? {
                 let others = self.calls_others(&store.value);
+                let mut named = vec![];
                 let value = self.wait(group, store, parts.0)?;
-                return Ok((!others).then_some(value));
+                names_in(&value, &mut named);
+                // What it reads must not be given away before.
+                let apart = !group.waits.iter().any(|wait| named.contains(&wait.local));
+                return Ok((!others && apart).then_some(value));
             }
         }
         self.wait_inside(group, stmt)?;
@@ -204,6 +231,9 @@ impl Checker<'_> {
         if field_of(a.0) != field_of(b.0) {
             return Ok(false);
         }
+        let mut places = vec![];
+        stored_in(cond, &mut places);
+        self.wait_before(group, &places)?;
         let (Some(first), Some(second)) = (self.store_in(group, a)?, self.store_in(group, b)?) else {
             return Ok(false);
         };
@@ -218,7 +248,7 @@ impl Checker<'_> {
             }
         }
         let name = field_of(a.0).ok_or(Ends)?;
-        let local = local_for(name, a.0);
+        let local = self.local_for(a.0);
         let gets = |value: ast::Expr| {
             let kind = ExprKind::Assign(None, Box::new(ident(local, value.span)), Box::new(value));
             Box::new(statement(ast::StmtKind::Expr(ast::Expr { span: stmt.span, kind }), stmt.span))
@@ -256,7 +286,7 @@ impl Checker<'_> {
             self.expression(group, &mut value)?;
         }
         let name = field_of(place).ok_or(Ends)?;
-        let local = local_for(name, place);
+        let local = self.local_for(place);
         group.out.push(declare(local, place, Some(value.clone()), store.pointer));
         group.waits.push(Wait { store: store.without_value(), place: place.clone(), name, local });
         Ok(value)
@@ -303,7 +333,7 @@ impl Checker<'_> {
                 return Err(Ends);
             }
             let store = store.without_value();
-            let local = local_for(name, place);
+            let local = self.local_for(place);
             group.out.push(declare(local, place, Some(place.clone()), store.pointer));
             group.waits.push(Wait { store, place: place.clone(), name, local });
         }
@@ -365,7 +395,7 @@ impl Checker<'_> {
 
     /// A branch. If it always leaves, all is as it is written from its beginning on.
     fn branch(&mut self, group: &mut Group, stmt: &mut ast::Stmt, in_loop: bool, depth: usize) -> Step {
-        if self.leaves(stmt) && !(in_loop && leaves_loop_only(stmt)) {
+        if self.leaves(stmt) && !(in_loop && jumps_in_loop(stmt)) {
             let mut inside = stmt.clone();
             let declared = group.declared.len();
             if self.dies(stmt) && self.statement(group, &mut inside, in_loop, depth + 1).is_ok() {
@@ -391,6 +421,9 @@ impl Checker<'_> {
         }
         for d in &mut decl.declarators {
             let pointers = d.declarator.derived.iter().all(|d| matches!(d, ast::Derived::Pointer(_)));
+            if d.declarator.derived.is_empty() && self.holds(&decl.specs, group.record) {
+                return Err(Ends);
+            }
             let name = d.declarator.name.filter(|name| pointers && !group.of.contains(&name.name)).ok_or(Ends)?;
             match &mut d.init {
                 Some(ast::Initializer::Expr(e)) => self.expression(group, e)?,
@@ -420,8 +453,9 @@ impl Checker<'_> {
             | ExprKind::SizeofType(_) => {}
             ExprKind::Call { callee, args, .. } => {
                 let ExprKind::Ident(name) = &callee.kind else { return Err(Ends) };
-                let runs_others = !self.is_library(*name) && !self.is_wrapper(*name);
-                if runs_others || args.iter().any(|arg| self.shows(group, arg)) {
+                let allocates = self.is_allocator(*name) || self.is_blind_wrapper(group, *name);
+                let known = allocates || (group.by_name && self.is_library(*name)) || ends_program(*name);
+                if !known || args.iter().any(|arg| self.shows(group, arg)) {
                     return Err(Ends);
                 }
                 for arg in args {
@@ -467,6 +501,11 @@ impl Checker<'_> {
         Ok(())
     }
 
+    /// A name for the local that stands for a place: its text, which reports show.
+    fn local_for(&self, place: &ast::Expr) -> Symbol {
+        Symbol::new(self.map.snippet(place.span))
+    }
+
     /// The local that stands for a place.
     fn local_of(&self, group: &Group, e: &ast::Expr) -> Option<Symbol> {
         let name = field_of(e)?;
@@ -475,12 +514,63 @@ impl Checker<'_> {
     }
 
     /// Whether an argument lets a function see the fields, or is a function that may be called.
-    fn shows(&self, group: &Group, arg: &ast::Expr) -> bool {
-        match &arg.kind {
-            ExprKind::Cast(_, inner) | ExprKind::Unary(UnaryOp::AddrOf, inner) => self.shows(group, inner),
-            ExprKind::Ident(name) if matches!(self.scopes.lookup(*name), Some(Entity::Func(_))) => true,
-            _ => self.map.snippet(arg.span) == group.base,
+    fn shows(&mut self, group: &Group, arg: &ast::Expr) -> bool {
+        if self.local_of(group, arg).is_some() {
+            return false;
         }
+        let ty = match declared_root(group, arg) {
+            Some(specs) => {
+                let specs = specs.clone();
+                return self.holds(&specs, group.record);
+            }
+            None => {
+                self.muted += 1;
+                let typed = self.expr(&without_indices(arg));
+                self.muted -= 1;
+                self.forget_probes();
+                typed.ty.ty
+            }
+        };
+        match *self.kind(ty) {
+            TyKind::Func(_) => true,
+            TyKind::Ptr(p) => match self.kind(p.target.ty) {
+                TyKind::Func(_) => true,
+                TyKind::Void => !matches!(arg.kind, ExprKind::Call { .. } | ExprKind::Cast(..)),
+                _ => self.has_record(p.target.ty, group.record),
+            },
+            _ => self.has_record(ty, group.record),
+        }
+    }
+
+    /// Whether the name is a local variable or a parameter.
+    fn is_local_variable(&self, name: Symbol) -> bool {
+        matches!(self.scopes.lookup(name), Some(Entity::Local(_)))
+    }
+
+    /// Whether the function takes the variable's address somewhere, by its text.
+    fn is_addressed(&self, name: Symbol) -> bool {
+        let text = self.f.as_ref().map_or("", |f| self.map.snippet(f.text));
+        words(text).filter(|&(_, word)| word == name.as_str()).any(|(at, _)| {
+            let before = text.get(..at).unwrap_or("").trim_end_matches([' ', '\t', '\n', '(']);
+            before.ends_with('&') && !before.ends_with("&&")
+        })
+    }
+
+    /// Whether the name is an allocator wrapper of this file that has nothing to do with what waits: it
+    /// names no such field, no part of the base, and calls the C library only.
+    fn is_blind_wrapper(&self, group: &Group, name: Symbol) -> bool {
+        let Some(def) = self.wrappers.get(&name) else { return false };
+        let text = self.map.snippet(*def);
+        let own = |word: &str| group.waits.iter().any(|wait| wait.name.as_str() == word);
+        let base = |word: &str| group.of.iter().any(|name| name.as_str() == word);
+        words(text).all(|(at, word)| {
+            let calls = text.get(at + word.len()..).unwrap_or("").trim_start().starts_with('(');
+            let other = calls
+                && word != name.as_str()
+                && !matches!(word, "if" | "while" | "for" | "switch" | "return" | "sizeof")
+                && !self.is_library(Symbol::new(word));
+            !own(word) && !(base(word) && !self.is_local_variable(Symbol::new(word))) && !other
+        })
     }
 
     /// Whether what waits and its base are as before after a store to the place.
@@ -494,18 +584,22 @@ impl Checker<'_> {
             _ => {}
         }
         let holds = match declared_root(group, place) {
-            Some(specs) => self.holds(specs, group.record),
+            Some(specs) => {
+                let specs = specs.clone();
+                self.holds(&specs, group.record)
+            }
+            // What is stored through a pointer may be what the base goes by.
+            None if !group.by_name
+                && !matches!(place.kind, ExprKind::Ident(_) | ExprKind::Dot(..) | ExprKind::Arrow(..)) =>
+            {
+                return false;
+            }
             None => {
                 self.muted += 1;
                 let typed = self.expr(&without_indices(place));
                 self.muted -= 1;
                 self.forget_probes();
                 if self.is_error(typed.ty.ty) || self.is_in_union(&typed) {
-                    return false;
-                }
-                // A pointer that is stored elsewhere may be one that the base goes by.
-                let by_name = matches!(place.kind, ExprKind::Ident(_) | ExprKind::Dot(..) | ExprKind::Arrow(..));
-                if !by_name && group.of.len() > 1 && self.program.types.as_pointer(typed.ty.ty).is_some() {
                     return false;
                 }
                 self.has_record(typed.ty.ty, group.record)
@@ -565,7 +659,7 @@ impl Checker<'_> {
             ast::StmtKind::Expr(e) => match &e.kind {
                 ExprKind::Call { callee, .. } => {
                     let ExprKind::Ident(name) = &callee.kind else { return false };
-                    ["exit", "_exit", "abort"].contains(&name.as_str()) && self.is_library(*name)
+                    ends_program(*name) && self.is_library(*name)
                 }
                 _ => false,
             },
@@ -613,20 +707,43 @@ impl Group {
     }
 }
 
-/// `a, b;` as the two statements that it is, if both assign fields.
-pub(crate) fn commas_split(stmts: &[ast::Stmt]) -> Cow<'_, [ast::Stmt]> {
+/// `a, b;` as the two statements that it is, if both assign fields; and `a = b = NULL;` as `b = NULL; a =
+/// NULL;`, because null is whatever each of them asks for.
+pub(crate) fn split(stmts: &[ast::Stmt]) -> Cow<'_, [ast::Stmt]> {
     fn is_pair(stmt: &ast::Stmt) -> bool {
-        let ast::StmtKind::Expr(ast::Expr { kind: ExprKind::Comma(a, b), .. }) = &stmt.kind else { return false };
-        let stores = |e: &ast::Expr| matches!(&e.kind, ExprKind::Assign(_, place, _) if field_of(place).is_some());
-        let first = if let ExprKind::Comma(_, last) = &a.kind { last } else { a };
-        stores(first) && stores(b)
-    }
-    fn split(e: &ast::Expr, out: &mut Vec<ast::Stmt>) {
+        let ast::StmtKind::Expr(e) = &stmt.kind else { return false };
         match &e.kind {
             ExprKind::Comma(a, b) => {
-                split(a, out);
-                split(b, out);
+                let stores =
+                    |e: &ast::Expr| matches!(&e.kind, ExprKind::Assign(_, place, _) if field_of(place).is_some());
+                stores(if let ExprKind::Comma(_, last) = &a.kind { last } else { a }) && stores(b)
             }
+            ExprKind::Assign(None, _, value) => matches!(value.kind, ExprKind::Assign(..)) && chained(e).is_some(),
+            _ => false,
+        }
+    }
+    /// The value of `a = b = ... = value` if it is null.
+    fn chained(e: &ast::Expr) -> Option<&ast::Expr> {
+        match &e.kind {
+            ExprKind::Assign(None, _, value) => chained(value),
+            ExprKind::Assign(..) => None,
+            _ => is_null(e).then_some(e),
+        }
+    }
+    fn pieces(e: &ast::Expr, out: &mut Vec<ast::Stmt>) {
+        match &e.kind {
+            ExprKind::Comma(a, b) => {
+                pieces(a, out);
+                pieces(b, out);
+            }
+            ExprKind::Assign(None, place, inner) => match chained(inner) {
+                Some(value) if matches!(inner.kind, ExprKind::Assign(..)) => {
+                    pieces(inner, out);
+                    let kind = ExprKind::Assign(None, place.clone(), Box::new(value.clone()));
+                    out.push(statement(ast::StmtKind::Expr(ast::Expr { span: e.span, kind }), e.span));
+                }
+                _ => out.push(statement(ast::StmtKind::Expr(e.clone()), e.span)),
+            },
             _ => out.push(statement(ast::StmtKind::Expr(e.clone()), e.span)),
         }
     }
@@ -636,7 +753,7 @@ pub(crate) fn commas_split(stmts: &[ast::Stmt]) -> Cow<'_, [ast::Stmt]> {
     let mut out = vec![];
     for stmt in stmts {
         match &stmt.kind {
-            ast::StmtKind::Expr(e) if is_pair(stmt) => split(e, &mut out),
+            ast::StmtKind::Expr(e) if is_pair(stmt) => pieces(e, &mut out),
             _ => out.push(stmt.clone()),
         }
     }
@@ -673,12 +790,32 @@ pub(crate) fn is_null(e: &ast::Expr) -> bool {
     }
 }
 
-/// What a statement that leaves goes to: the end or the next turn of the loop around it only.
-fn leaves_loop_only(stmt: &ast::Stmt) -> bool {
+/// Whether a `break` or `continue` of the loop around the statement is in it.
+fn jumps_in_loop(stmt: &ast::Stmt) -> bool {
     match &stmt.kind {
-        ast::StmtKind::Block(block) => block.stmts.last().is_some_and(leaves_loop_only),
-        kind => matches!(kind, ast::StmtKind::Break | ast::StmtKind::Continue),
+        ast::StmtKind::Break | ast::StmtKind::Continue => true,
+        ast::StmtKind::While(..) | ast::StmtKind::DoWhile(..) | ast::StmtKind::For { .. } => false,
+        _ => visit::statements(stmt).into_iter().any(jumps_in_loop),
     }
+}
+
+/// Whether the program ends with a call of the function.
+fn ends_program(name: Symbol) -> bool {
+    ["exit", "_exit", "abort"].contains(&name.as_str())
+}
+
+/// The words of a text, with where they begin.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = text.get(at..)?;
+        let from = at + rest.find(is_word)?;
+        let word = text.get(from..)?;
+        let length = word.find(|c| !is_word(c)).unwrap_or(word.len());
+        at = from + length;
+        Some((from, word.get(..length)?))
+    })
 }
 
 /// The place with other indices: those may name variables that are not declared yet.
@@ -786,21 +923,30 @@ fn is_calm(e: &ast::Expr, called: &mut Vec<Symbol>) -> bool {
     }
 }
 
-/// The names of a base: variables and fields.
-fn names_of_base(e: &ast::Expr, names: &mut Vec<Symbol>) {
+/// The names of a base: variables and fields. `false` if a pointer to a pointer is in it, which may
+/// lead to any variable.
+fn names_of_base(e: &ast::Expr, names: &mut Vec<Symbol>) -> bool {
     match &e.kind {
-        ExprKind::Ident(name) => names.push(*name),
+        ExprKind::Unary(op, base) => *op == UnaryOp::AddrOf && names_of_base(base, names),
         ExprKind::Arrow(base, name) | ExprKind::Dot(base, name) => {
             names.push(name.name);
-            names_of_base(base, names);
+            names_of_base(base, names)
         }
-        ExprKind::Unary(_, base) => names_of_base(base, names),
-        ExprKind::Index(a, b) => {
-            names_of_base(a, names);
-            names_of_base(b, names);
+        ExprKind::Index(a, b) => names_of_base(a, names) && names_of_base(b, names),
+        ExprKind::Ident(name) => {
+            names.push(*name);
+            true
         }
-        _ => {}
+        _ => true,
     }
+}
+
+/// The variables of an expression.
+fn names_in(e: &ast::Expr, names: &mut Vec<Symbol>) {
+    if let ExprKind::Ident(name) = e.kind {
+        names.push(name);
+    }
+    visit::operands(e).into_iter().for_each(|e| names_in(e, names));
 }
 
 fn base_of(place: &ast::Expr) -> Option<&ast::Expr> {
@@ -828,13 +974,13 @@ fn only(stmt: &ast::Stmt) -> &ast::Stmt {
     }
 }
 
-/// A name that no program has.
-fn local_for(field: Symbol, place: &ast::Expr) -> Symbol {
-    Symbol::new(&format!("{field}'{}", place.span.lo))
+fn is_local(e: &ast::Expr) -> bool {
+    matches!(&e.kind, ExprKind::Ident(name) if is_place(*name))
 }
 
-fn is_local(e: &ast::Expr) -> bool {
-    matches!(&e.kind, ExprKind::Ident(name) if name.as_str().contains('\''))
+/// Whether a name is the text of a place, as no program has it.
+pub(crate) fn is_place(name: Symbol) -> bool {
+    name.as_str().contains(['.', '>'])
 }
 
 fn statement(kind: ast::StmtKind, span: Span) -> ast::Stmt {

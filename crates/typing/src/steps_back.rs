@@ -38,6 +38,7 @@ impl Checker<'_> {
     }
 
     fn mark_back(&mut self, local: LocalId) {
+        self.learn_back(local);
         let Some(state) = self.inferred_mut(local) else { return };
         if state.bounds && state.reads && !std::mem::replace(&mut state.back, true) {
             self.changed();
@@ -101,7 +102,7 @@ impl Checker<'_> {
     /// The type of a value that is a string without a beginning.
     fn string_pointer(&self, e: &Expr) -> Option<Pointer> {
         let p = self.program.types.as_pointer(e.ty.ty)?;
-        let plain = p.bounds == Bounds::Terminated && p.target.quals.is_const && !p.raw && !p.own.is_owned();
+        let plain = p.bounds == Bounds::Terminated && !p.raw && !p.own.is_owned();
         (plain && self.checked() && self.program.types.is_character(p.target.ty)).then_some(p)
     }
 
@@ -112,7 +113,8 @@ impl Checker<'_> {
             ExprKind::Call(..) => self.argument_pointed_into(&p).is_some(),
             _ => false,
         };
-        match made {
+        let constant = self.program.types.as_pointer(p.ty.ty).is_some_and(|p| p.target.quals.is_const);
+        match made && constant {
             true => self.measured(p),
             false => p,
         }

@@ -55,7 +55,7 @@ impl Checker<'_> {
     /// The statements of a list, in which groups of counts are found; what one is turned into (`spread`
     /// is false) is none again.
     fn stmts_into(&mut self, list: &[ast::Stmt], spread: bool, stmts: &mut Vec<Stmt>) {
-        let list = crate::spread_counts::commas_split(list);
+        let list = crate::spread_counts::split(list);
         let mut at = 0;
         while let Some(stmt) = list.get(at) {
             let mut group = spread.then(|| self.spread_group(&list[at..], false)).flatten();

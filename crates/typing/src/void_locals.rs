@@ -19,6 +19,9 @@ use source::Symbol;
 use syntax::ast::{self, ExprKind};
 use syntax::visit;
 
+/// How many statements may follow in the block: all are looked at for each such local.
+const MOST: usize = 200;
+
 impl Checker<'_> {
     /// If the first statement declares such a local: its declaration with the type. The others are what
     /// follows in the block.
@@ -29,7 +32,7 @@ impl Checker<'_> {
         if !self.checked() || self.options.plain_c || !syntax::wrappers::is_void_pointer(decl, d) {
             return None;
         }
-        if decl.specs.storage.is_some() || !decl.specs.attrs.is_empty() {
+        if decl.specs.storage.is_some() || !decl.specs.attrs.is_empty() || rest.len() > MOST {
             return None;
         }
         let name = d.declarator.name?.name;
@@ -51,7 +54,13 @@ impl Checker<'_> {
                 None => return None,
             }
         }
-        if uses.others || !allocates {
+        // Used otherwise (`p + 4`, `sizeof *p`) it is a `void *`.
+        let end = rest.iter().map(|stmt| stmt.span.hi).max().unwrap_or(first.span.hi);
+        // Statements that were made end where their places do.
+        let more = self.map.text.get(end as usize..).and_then(|text| text.find(';')).unwrap_or(0) as u32;
+        let after = self.map.snippet(source::Span::new(first.span.hi, end + more));
+        let named = crate::spread_counts::words(after).filter(|(_, word)| *word == name.as_str()).count();
+        if uses.others || !allocates || named != uses.known {
             return None;
         }
         let target = uses.target.or_else(|| old.map(Target::Place))?;
@@ -119,8 +128,10 @@ struct Uses<'a> {
     target: Option<Target<'a>>,
     /// Pointers that are declared after it.
     pointers: Vec<(Symbol, &'a ast::DeclSpecs)>,
-    /// It is changed in another way.
+    /// It is changed in another way, or stored to several places.
     others: bool,
+    /// How often it is named in ways that do not depend on what it points to.
+    known: usize,
 }
 
 impl<'a> Uses<'a> {
@@ -138,13 +149,23 @@ impl<'a> Uses<'a> {
                 if named && pointer && decl.specs.storage.is_none() {
                     self.pointers.extend(d.declarator.name.map(|name| (name.name, &decl.specs)));
                     if d.init.as_ref().is_some_and(is_it) {
-                        self.target.get_or_insert(Target::Declared(&decl.specs));
+                        self.stored(Target::Declared(&decl.specs));
                     }
                 }
             }
         }
-        visit::expressions(stmt).into_iter().for_each(|e| self.of_expression(name, e));
+        let tests = matches!(stmt.kind, ast::StmtKind::If { .. } | ast::StmtKind::While(..) | ast::StmtKind::Return(_));
+        for e in visit::expressions(stmt) {
+            self.known += usize::from(tests && matches!(e.kind, ExprKind::Ident(it) if it == name));
+            self.of_expression(name, e);
+        }
         visit::statements(stmt).into_iter().for_each(|stmt| self.of_statement(name, stmt));
+    }
+
+    fn stored(&mut self, target: Target<'a>) {
+        self.known += 1;
+        self.others |= self.target.is_some();
+        self.target = Some(target);
     }
 
     fn of_expression(&mut self, name: Symbol, e: &'a ast::Expr) {
@@ -152,11 +173,23 @@ impl<'a> Uses<'a> {
             ExprKind::Assign(op, place, value) if is_name(place, name) => {
                 self.values.push(value);
                 self.others |= op.is_some();
+                self.known += 1;
+            }
+            // Tested, passed on.
+            ExprKind::Unary(ast::UnaryOp::Not, inner) if is_name(inner, name) => self.known += 1,
+            ExprKind::Binary(ast::BinaryOp::Eq | ast::BinaryOp::Ne, a, b) => {
+                self.known += usize::from(is_name(a, name) && is_null(b)) + usize::from(is_name(b, name) && is_null(a));
+            }
+            ExprKind::Binary(ast::BinaryOp::And | ast::BinaryOp::Or, a, b) => {
+                self.known += usize::from(is_name(a, name)) + usize::from(is_name(b, name));
+            }
+            ExprKind::Call { args, .. } => {
+                self.known += args.iter().filter(|arg| matches!(arg.kind, ExprKind::Ident(it) if it == name)).count();
             }
             ExprKind::Assign(None, place, value) if is_name(value, name) => {
                 let declared = self.pointers.iter().rev().find(|(pointer, _)| is_name(place, *pointer));
                 let target = declared.map_or(Target::Place(place), |(_, specs)| Target::Declared(specs));
-                self.target.get_or_insert(target);
+                self.stored(target);
             }
             ExprKind::Unary(
                 ast::UnaryOp::AddrOf

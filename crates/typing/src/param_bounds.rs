@@ -1,0 +1,228 @@
+//! Bounds of parameters of `static` functions that no word tells.
+//!
+//! ```c
+//! static int sum(const int *a, int n) { ... s += a[i]; ... }
+//! static int parse(int argc, char **argv) { ... strcmp(argv[i], "-v") ... }
+//! ```
+//!
+//! All callers of such a function are in the file, if its address is not taken. Where its body needs
+//! bounds of a thin parameter, the unit is checked again with `fat` there; where it needs a string, with
+//! `null_terminated`, also of what the parameter points to. If a call gives what has no bounds, or is
+//! no string, the parameter stays as it is written, and the body's need is reported. A parameter that
+//! is passed on to such a one needs what that needs.
+//!
+//! Nothing is trusted: what was inferred is checked like what is written.
+
+use crate::checker::Checker;
+use crate::read_only::Parameter;
+use crate::tree::*;
+use crate::types::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+use source::Symbol;
+
+/// What a parameter has to bring.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Need {
+    bounds: bool,
+    string: bool,
+    /// What it points to are strings.
+    strings: bool,
+    /// It steps back: a string has to have its beginning, too.
+    back: bool,
+}
+
+impl Need {
+    const NOTHING: Need = Need { bounds: false, string: false, strings: false, back: false };
+    pub const BOUNDS: Need = Need { bounds: true, ..Need::NOTHING };
+    pub const STRING: Need = Need { string: true, ..Need::NOTHING };
+    pub const STRINGS: Need = Need { strings: true, ..Need::NOTHING };
+    /// Of C's functions, which ask for a zero within the bounds.
+    pub const C_STRING: Need = Need { bounds: true, strings: true, ..Need::NOTHING };
+    pub const OBJECT: Need = Need { string: true, back: true, ..Need::NOTHING };
+    const BACK: Need = Need { back: true, ..Need::NOTHING };
+
+    fn and(self, other: Need) -> Need {
+        Need {
+            bounds: self.bounds || other.bounds,
+            string: self.string || other.string,
+            strings: self.strings || other.strings,
+            back: self.back || other.back,
+        }
+    }
+}
+
+/// What was learnt of parameters in earlier passes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LearntBounds {
+    needs: FxHashMap<Parameter, Need>,
+    /// Calls do not bring what the body needs.
+    refused: FxHashSet<Parameter>,
+    /// Nothing is to be learnt any more.
+    pub(crate) settled: bool,
+}
+
+impl LearntBounds {
+    /// What the next pass is to know, if that is something else.
+    pub(crate) fn next(&self, found: &FoundBounds, addressed: &FxHashSet<Symbol>, last: bool) -> Option<LearntBounds> {
+        if self.settled {
+            return None;
+        }
+        let mut out = self.clone();
+        out.refused.extend(&found.refused);
+        for (parameter, need) in &found.needs {
+            let known = out.needs.entry(*parameter).or_default();
+            *known = known.and(*need);
+        }
+        // What a parameter of a function whose address is taken was thought to need is not asked again.
+        let given_up: Vec<Parameter> = out.needs.keys().copied().filter(|p| addressed.contains(&p.0)).collect();
+        out.refused.extend(given_up);
+        let refused = std::mem::take(&mut out.refused);
+        out.needs.retain(|parameter, _| !refused.contains(parameter));
+        out.refused = refused;
+        if out.needs == self.needs && out.refused == self.refused {
+            return None;
+        }
+        Some(match last {
+            true => LearntBounds { settled: true, ..LearntBounds::default() },
+            false => out,
+        })
+    }
+}
+
+/// What a pass finds.
+#[derive(Debug, Default)]
+pub(crate) struct FoundBounds {
+    needs: FxHashMap<Parameter, Need>,
+    refused: FxHashSet<Parameter>,
+}
+
+impl Checker<'_> {
+    /// The type of a function with what its parameters were found to need.
+    pub(crate) fn with_learnt_bounds(&mut self, name: Symbol, ty: Ty) -> Ty {
+        let known = &self.read_only.learnt.bounds;
+        if known.needs.is_empty() || self.read_only.learnt.addressed.contains(&name) {
+            return ty;
+        }
+        let Some(mut fty) = self.program.types.as_func(ty).map(|f| (*f).clone()) else { return ty };
+        for at in 0..fty.params.len() {
+            let Some(need) = self.read_only.learnt.bounds.needs.get(&(name, at as u32)).copied() else { continue };
+            let Some(param) = fty.params.get(at).map(|param| param.ty) else { continue };
+            let Some(mut p) = self.program.types.as_pointer(param) else { continue };
+            if need.strings {
+                if let Some(inner) = self.program.types.as_pointer(p.target.ty) {
+                    let string = Pointer { bounds: Bounds::Terminated, ..inner };
+                    p.target.ty = self.types().pointer(string);
+                }
+            }
+            match p.bounds {
+                Bounds::Thin if need.string && need.back => p.bounds = Bounds::FatTerminated,
+                Bounds::Thin if need.string => p.bounds = Bounds::Terminated,
+                Bounds::Thin if need.bounds => p.bounds = Bounds::Fat,
+                _ => {}
+            }
+            let ty = self.types().pointer(p);
+            if let Some(param) = fty.params.get_mut(at) {
+                param.ty = ty;
+            }
+        }
+        self.types().intern(TyKind::Func(std::rc::Rc::new(fty)))
+    }
+
+    /// The value has no bounds, or is no string, and has to: whether that can be had by a parameter
+    /// that it comes from.
+    pub(crate) fn learn_need(&mut self, e: &Expr, need: Need) -> bool {
+        if self.read_only.learnt.bounds.settled || !self.checked() {
+            return false;
+        }
+        let Some((local, depth)) = self.source_of(e, 0) else { return false };
+        let need = match depth {
+            0 => Need { strings: false, ..need },
+            _ if need.string || need.strings => Need::STRINGS,
+            _ => return false,
+        };
+        self.learn(local, need)
+    }
+
+    fn learn(&mut self, parameter: LocalId, need: Need) -> bool {
+        let Some(parameter) = self.learnable(parameter) else { return false };
+        if self.muted == 0 {
+            let known = self.read_only.bounds.needs.entry(parameter).or_default();
+            *known = known.and(need);
+        }
+        true
+    }
+
+    /// A local that may be written through steps back: if a string of a parameter is in it, that has to
+    /// have its beginning.
+    pub(crate) fn learn_back(&mut self, local: LocalId) {
+        let Some(f) = &self.f else { return };
+        let source = match local.0 < f.params {
+            true => Some(local),
+            false => f.local_keys.get(&local).and_then(|key| f.inferred.get(key)).and_then(|state| state.source),
+        };
+        let Some(parameter) = source.and_then(|source| Some((source, self.learnable(source)?))) else { return };
+        if self.read_only.learnt.bounds.needs.get(&parameter.1).is_some_and(|need| need.string) {
+            self.learn(parameter.0, Need::BACK);
+        }
+    }
+
+    /// What is passed at hand has no bounds, or is no string, though the parameter was found to need
+    /// it.
+    pub(crate) fn passes_without(&mut self, e: &Expr, need: Need) {
+        let Some(parameter) = self.read_only.passing else { return };
+        if !self.read_only.learnt.bounds.needs.contains_key(&parameter) || self.muted > 0 {
+            return;
+        }
+        if self.is_null_constant(e) {
+            return;
+        }
+        let learnt = match self.source_of(e, 0) {
+            Some((local, 0)) => self.learn(local, need),
+            Some(_) => self.learn_need(e, need),
+            None => false,
+        };
+        if !learnt {
+            self.read_only.bounds.refused.insert(parameter);
+        }
+    }
+
+    /// The parameter that a value comes from, and behind how many pointers it was read there.
+    fn source_of(&self, e: &Expr, depth: u32) -> Option<(LocalId, u32)> {
+        match &*e.kind {
+            ExprKind::Load(place) => match &*place.kind {
+                ExprKind::Local(id) => {
+                    let f = self.f.as_ref()?;
+                    if id.0 < f.params {
+                        return Some((*id, depth));
+                    }
+                    let state = f.local_keys.get(id).and_then(|key| f.inferred.get(key))?;
+                    state.source.map(|source| (source, depth))
+                }
+                ExprKind::Deref(p) | ExprKind::IndexPointer(p, _) if depth == 0 => self.source_of(p, 1),
+                _ => None,
+            },
+            ExprKind::IncDec(place, ..) | ExprKind::AssignOp(_, _, place, _) => match &*place.kind {
+                ExprKind::Local(id) if self.f.as_ref().is_some_and(|f| id.0 < f.params) => Some((*id, depth)),
+                _ => None,
+            },
+            ExprKind::Convert(Conv::Pointer, inner) | ExprKind::PtrAdd(inner, ..) => self.source_of(inner, depth),
+            _ => None,
+        }
+    }
+
+    /// The local as a parameter of a function all of whose callers are seen.
+    fn learnable(&self, local: LocalId) -> Option<Parameter> {
+        let id = self.f.as_ref().filter(|f| local.0 < f.params)?.func?;
+        let function = self.program.functions.get(id.0 as usize)?;
+        let ours = function.linkage == Linkage::Internal && function.trust == Trust::Checked;
+        let fty = self.program.types.as_func(function.ty)?;
+        let plain = function.type_params == 0 && !function.is_process && !fty.variadic && fty.abi == Abi::Leeward;
+        let p = self.program.types.as_pointer(fty.params.get(local.0 as usize)?.ty)?;
+        let parameter = (function.name, local.0);
+        let known = &self.read_only.learnt;
+        let open = !known.bounds.refused.contains(&parameter) && !known.addressed.contains(&function.name);
+        let shared =
+            p.own == Own::Shared && !p.raw && !matches!(self.kind(p.target.ty), TyKind::Void | TyKind::Func(_));
+        (ours && plain && open && shared && !self.options.plain_c).then_some(parameter)
+    }
+}
