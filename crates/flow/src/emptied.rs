@@ -155,7 +155,8 @@ fn followed_params(program: &Program, body: &Body) -> Vec<Local> {
     let leads = |local: &Local| {
         let Some(decl) = body.locals.get(local.0 as usize) else { return false };
         let pointer = program.types.as_pointer(decl.ty.ty);
-        let target = pointer.filter(|p| p.own == Own::Shared && program.types.as_record(p.target.ty).is_some());
+        let followed = |ty: Ty| program.types.as_record(ty).is_some() || program.types.as_pointer(ty).is_some();
+        let target = pointer.filter(|p| p.own == Own::Shared && followed(p.target.ty));
         target.is_some_and(|p| owns(&program.types, p.target.ty)) && !decl.address_taken && !assigned(*local)
     };
     (0..body.params).map(Local).filter(leads).collect()
