@@ -854,6 +854,78 @@ static void test_chain_counts(void) {
     }
 }
 
+static size_t deep_channels;
+
+/* Enters a custodian below many of its own, in which something was spawned, and takes without end: a
+ * task, a channel, a descriptor, by the argument. */
+static int takes_below_its_own(void *arguments) {
+    int kind = *(int *)arguments;
+    struct lee_custodian *at = lee_custodian_current();
+    for (int i = 0; i < 3 * DEEP_STEPS; i++)
+        at = lee_custodian_new(at);
+    lee_custodian_limit(at, 4 * MB, NULL);
+    lee_process_wait(spawn_in(at, opens, NULL, 0));
+    lee_custodian_enter(at);
+    for (deep_channels = 0; deep_channels < 1000; deep_channels++) {
+        struct lee_endpoint *ends[2];
+        int pipe[2];
+        if (kind == LEE_GROUP_TASKS)
+            lee_task_start(NULL, task_waits, NULL, 0);
+        else if (kind == LEE_GROUP_ENDPOINTS)
+            lee_channel_make(NULL, &talk, ends);
+        else if (lee_pipe(pipe) != 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* What a process makes in custodians of its own counts where the process is, too: none of them hides
+ * it from a limit there, however deep. */
+static void test_own_custodians(void) {
+    static const int kinds[] = {LEE_GROUP_TASKS, LEE_GROUP_DESCRIPTORS, LEE_GROUP_ENDPOINTS};
+    for (int i = 0; i < 3; i++) {
+        struct lee_custodian *top = limited(64 * MB);
+        lee_custodian_limit_count(top, kinds[i], 40, NULL);
+        CHECK(lee_process_wait(spawn_in(top, takes_below_its_own, &kinds[i], sizeof kinds[i])).how == LEE_LIMIT);
+        CHECK(deep_channels < 41 && is_empty(top));
+    }
+}
+
+/* Limits of tasks of the custodians of this process are exact below many of them, and a task that is
+ * started or ends costs as many steps below many as below few. */
+static void test_chain_tasks(void) {
+    for (int deep = 0; deep < 2; deep++) {
+        struct lee_custodian *own = lee_custodian_current(), *top = lee_custodian_new(NULL), *at = top;
+        for (int i = 0; i < (deep ? CHAIN : CHAIN / 8); i++) {
+            at = lee_custodian_new(at);
+            lee_custodian_limit_count(at, LEE_GROUP_TASKS, 10000 + i, NULL);
+        }
+        lee_custodian_limit_count(top, LEE_GROUP_TASKS, 1000, NULL);
+        size_t *inside = &lee_process_self()->accounts.steps;
+        size_t before = lee_group_steps + *inside;
+        lee_custodian_enter(at);
+        struct lee_task *first = NULL;
+        for (int i = 0; i < 500; i++)
+            first = lee_task_start(NULL, task_waits, NULL, 0);
+        size_t steps = lee_group_steps + *inside - before;
+        if (shows)
+            printf("below %d custodians: %zu steps for each task\n", deep ? CHAIN : CHAIN / 8, steps / 500);
+        CHECK(steps < 500 * 16 * DEEP_STEPS && !top->shut);
+        for (int i = 500; i < 1000; i++)
+            first = lee_task_start(NULL, task_waits, NULL, 0);
+        lee_custodian_enter(own);
+        CHECK(!top->shut);
+        lee_custodians_settle(&lee_process_self()->accounts);
+        CHECK(top->task_count == 1000 && at->task_count == 1000);
+        lee_custodian_enter(at);
+        lee_task_start(NULL, task_waits, NULL, 0); /* one more than the limit */
+        lee_custodian_enter(own);
+        CHECK(top->shut && !lee_task_join(first));
+        lee_custodians_settle(&lee_process_self()->accounts);
+        CHECK(top->task_count == 0 && at->task_count == 0);
+    }
+}
+
 /* A process below so many custodians, each with a limit: charges cost as much for a byte as below few,
  * limits are exact, and nothing is left. */
 static void test_chain(void) {
@@ -1064,6 +1136,8 @@ int main(int count, char **arguments) {
     /* Last: what they give back is not measured above. */
     test_chain();
     test_chain_counts();
+    test_own_custodians();
+    test_chain_tasks();
     if (!lee_many)
         test_siblings();
     return check_failures != 0;
