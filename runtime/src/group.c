@@ -231,6 +231,7 @@ static struct lee_group *group_of(struct lee_custodian *custodian) {
         below->depth = below->parent->depth + 1;
         below->bank = below->depth % DEEP == 0;
         below->watched = below->parent->watched;
+        below->shares = below->shares && below->depth <= LEE_SHARES_DEEP;
     }
     return custodian->group;
 }

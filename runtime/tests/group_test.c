@@ -1058,6 +1058,45 @@ static void test_siblings(void) {
     lee_share_skip();
 }
 
+static size_t had_turns[2];
+
+static int takes_all_turns(void *arguments) {
+    for (size_t *mine = &had_turns[*(int *)arguments];; lee_task_give_way()) {
+        (*mine)++;
+        now += 4000000;
+    }
+    return 0;
+}
+
+/* Two below so many custodians, one of whom is deeper yet: a slice looks at as many shares as below few,
+ * and both have their turns. */
+static void test_chain_shares(void) {
+    uint64_t (*clock)(void) = lee_share_clock;
+    lee_share_clock = test_clock;
+    lee_share_skip();
+    for (int deep = 0; deep < 2; deep++) {
+        struct lee_custodian *top = lee_custodian_new(NULL), *at = top;
+        for (int i = 0; i < (deep ? CHAIN : CHAIN / 8); i++)
+            at = lee_custodian_new(at);
+        for (int i = 0; i < 2; i++) {
+            had_turns[i] = 0;
+            spawn_in(at, takes_all_turns, &i, sizeof i);
+            at = lee_custodian_new(at);
+        }
+        size_t before = lee_share_steps;
+        for (int i = 0; i < 100; i++)
+            lee_task_yield();
+        size_t each = (lee_share_steps - before) / (had_turns[0] + had_turns[1] + 1);
+        if (shows)
+            printf("below %d custodians: %zu shares for a slice\n", deep ? CHAIN : CHAIN / 8, each);
+        CHECK(had_turns[0] > 20 && had_turns[1] > 20 && each <= 4 * LEE_SHARES_DEEP);
+        lee_custodian_shutdown(top);
+        CHECK(is_empty(top) && lee_shares_ready == 0);
+    }
+    lee_share_clock = clock;
+    lee_share_skip();
+}
+
 /* One that waited is woken by one that has run for long: it is to run at once. */
 static struct lee_process *sleeper;
 static bool was_behind, slice_over;
@@ -1138,7 +1177,9 @@ int main(int count, char **arguments) {
     test_chain_counts();
     test_own_custodians();
     test_chain_tasks();
-    if (!lee_many)
+    if (!lee_many) {
+        test_chain_shares();
         test_siblings();
+    }
     return check_failures != 0;
 }
