@@ -274,6 +274,39 @@ static void test_deep_tasks(void) {
     }
 }
 
+static void waits_for_ever(void *arguments) {
+    (void)arguments;
+    for (;;)
+        lee_task_yield();
+}
+
+/* Nearly all that is left to the limit above can be had, what is prepaid included, without a collection
+ * or a trace. */
+static void takes_the_rest(void *arguments) {
+    struct lee_custodian *top = *(struct lee_custodian **)arguments, *bank = accounts()->prepaying;
+    enum { SLACK = 16 << 10 };
+    lee_custodians_see_stacks(accounts());
+    CHECK(bank != NULL && bank->prepaid_bytes > 2 * SLACK);
+    size_t left = top->least_limit - (top->settled + top->fresh - bank->prepaid_bytes);
+    size_t collections = lee_heap_self()->counts.collections;
+    lee_custodian_check(lee_heap_self(), left - SLACK);
+    CHECK(lee_heap_self()->counts.collections == collections && top->fresh > 0 && !top->shut && accounts()->prepaying == NULL);
+}
+
+static void test_prepaid(void) {
+    struct lee_custodian *before = lee_custodian_current(), *top = lee_custodian_new(NULL), *at = top;
+    lee_custodian_limit(top, 8 << 20, top);
+    for (int i = 0; i < 64; i++)
+        at = lee_custodian_new(at);
+    lee_custodian_enter(at);
+    lee_task_start(NULL, waits_for_ever, NULL, 0);
+    lee_custodian_enter(lee_custodian_new(top));
+    struct lee_task *task = lee_task_start(NULL, takes_the_rest, &top, sizeof top);
+    lee_custodian_enter(before);
+    CHECK(lee_task_join(task));
+    lee_custodian_shutdown(top);
+}
+
 static void make_requirements(void *arguments) {
     struct lee_custodian *at = lee_custodian_new(NULL);
     limited = at;
@@ -359,6 +392,7 @@ int main(void) {
     check_linear("tasks that wait for finalizer queues", waiting_tasks_and_dead_objects);
     test_checks();
     test_deep();
+    test_prepaid();
     check_linear("a judgement of nested requirements", judgement);
     return check_end();
 }

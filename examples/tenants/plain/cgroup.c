@@ -213,7 +213,7 @@ void cgroups_end(void) {
     for (int i = 0; i < CONTROLLERS && *tops[i]; i++) {
         for (int which = 0; which <= groups; which++) { /* one may be half made */
             path_of(path, i, which, "");
-            for (int again = 0; again < 20 && rmdir(path) != 0 && access(path, F_OK) == 0; again++)
+            for (int again = 0; again < 5000 && rmdir(path) != 0 && access(path, F_OK) == 0; again++)
                 usleep(1000); /* who was killed is there until it has ended */
         }
         for (int k = 0; version == 2 && k < CONTROLLERS; k++) {
