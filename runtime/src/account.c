@@ -193,6 +193,7 @@ bool lee_account_mark(struct lee_heap *heap, struct lee_marker *marker, struct l
 void lee_account_settle(struct lee_heap *heap) {
     struct lee_accounts *accounts = lee_accounts_of(heap);
     lee_custodians_see_stacks(accounts);
+    lee_custodians_settle(accounts);
     struct lee_custodian *first = &accounts->first, *at = lee_custodian_deepest(first);
     for (; at != NULL; at = lee_custodian_after(at)) {
         for (struct lee_task *task = at->tasks; task != NULL; task = task->next)

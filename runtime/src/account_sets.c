@@ -5,6 +5,7 @@
 #ifndef LEE_NO_GC
 
 #include "heap.h"
+#include "no_pointers.h"
 #include "system.h"
 
 enum { CACHE = 1 << 12, MOST_BYTES = 64 << 20 };
@@ -25,6 +26,7 @@ static struct {
     size_t hash_mask, hash_used;
     struct join_of cache[CACHE];
 } sets;
+LEE_NO_POINTERS(sets)
 
 /* Behind the members stand the bytes. */
 static uint64_t *members_of(uint32_t set) {

@@ -19,6 +19,18 @@
 #include "units.h"
 #include "worker.h"
 
+/* What a task is handed counts for all custodians above it, of which there may be thousands. As in
+ * group.c, each whose depth is a multiple of DEEP is a bank: those above it were told of more than
+ * there is below it, in proportion to their number, and a charge or a check that finds enough there
+ * ends there. What is given back stays there, up to twice as much. So what tasks cost (to start and
+ * end, a stack that is noted, a switch) does not grow with the depth. Before somebody is found to be over a
+ * limit, and before anybody is settled, what is prepaid is taken back. */
+enum {
+    DEEP = 16,
+    PREPAID_BYTES = 1024, PREPAID_PART = 8, /* for each custodian above: so many bytes, such a part of a task */
+    ROOM_PART = 16 /* of what is left to a limit: the most that is prepaid */
+};
+
 enum {
     QUANTUM = 64 << 10,
     QUANTUM_NEAR = 4 << 10, /* when less than NEAR is left to a limit */
@@ -38,6 +50,151 @@ static void trace(struct lee_marker *marker, const void *object, size_t bytes) {
     lee_account_refer(marker, (uintptr_t)custodian->requirements);
 }
 
+/* --- banks --------------------------------------------------------------------------------------------------------- */
+
+static bool is_bank(const struct lee_custodian *custodian) {
+    return custodian->depth % DEEP == 0 && custodian->depth > 0;
+}
+
+static void enlist(struct lee_accounts *accounts, struct lee_custodian *bank) {
+    if (bank->prepays)
+        return;
+    bank->prepays = true;
+    bank->prepays_previous = NULL;
+    bank->prepays_next = accounts->prepaying;
+    if (bank->prepays_next != NULL)
+        bank->prepays_next->prepays_previous = bank;
+    accounts->prepaying = bank;
+}
+
+/* Those above a bank are told of what is prepaid there no longer, without asking other banks. */
+static void take_back(struct lee_accounts *accounts, struct lee_custodian *bank) {
+    for (struct lee_custodian *at = bank->parent; at != NULL; at = at->parent) {
+        at->fresh -= bank->prepaid_bytes;
+        at->handed -= bank->prepaid_bytes;
+        at->task_count -= bank->prepaid_tasks;
+        accounts->steps++;
+    }
+    bank->prepaid_bytes = bank->prepaid_tasks = 0;
+    bank->prepays = false;
+    if (bank->prepays_previous != NULL)
+        bank->prepays_previous->prepays_next = bank->prepays_next;
+    else
+        accounts->prepaying = bank->prepays_next;
+    if (bank->prepays_next != NULL)
+        bank->prepays_next->prepays_previous = bank->prepays_previous;
+}
+
+void lee_custodians_settle(struct lee_accounts *accounts) {
+    while (accounts->prepaying != NULL)
+        take_back(accounts, accounts->prepaying);
+}
+
+bool lee_custodian_has_tasks(const struct lee_custodian *custodian, size_t more) {
+    return custodian->prepaid_tasks > 0 && custodian->prepaid_tasks >= more;
+}
+
+/* What a bank prepays when it has too little. */
+static size_t usual_bytes(const struct lee_custodian *bank) {
+    return (size_t)bank->depth * PREPAID_BYTES;
+}
+
+static size_t usual_tasks(const struct lee_custodian *bank) {
+    return bank->depth / PREPAID_PART;
+}
+
+/* Of `more` that the bank counts, and of which it has `prepaid`: what those above it have to be told. */
+static ptrdiff_t tell(struct lee_accounts *accounts, struct lee_custodian *bank, size_t *prepaid, size_t usual, ptrdiff_t more) {
+    if (more > 0) {
+        size_t taken = *prepaid < (size_t)more ? *prepaid : (size_t)more;
+        *prepaid -= taken;
+        return more - (ptrdiff_t)taken;
+    }
+    *prepaid += (size_t)-more;
+    enlist(accounts, bank);
+    size_t back = *prepaid > 2 * usual ? *prepaid - usual : 0;
+    *prepaid -= back;
+    return -(ptrdiff_t)back;
+}
+
+static struct lee_custodian *bank_of(struct lee_custodian *custodian) {
+    while (!is_bank(custodian))
+        custodian = custodian->parent;
+    return custodian;
+}
+
+/* What a bank that has `prepaid` prepays, where so much is left to the nearest limit. */
+static size_t to_prepay(size_t usual, size_t prepaid, size_t left) {
+    size_t more = usual > prepaid ? usual - prepaid : 0;
+    return left != SIZE_MAX && left / ROOM_PART < more ? left / ROOM_PART : more;
+}
+
+/* All above the custodian were looked at, and no limit of theirs is broken: so much is left to the
+ * nearest. Its bank, if it is below many, prepays something. */
+static void prepay(struct lee_accounts *accounts, struct lee_custodian *custodian, size_t left) {
+    if (__builtin_expect(custodian->depth < DEEP, 1))
+        return;
+    struct lee_custodian *bank = bank_of(custodian);
+    size_t more = to_prepay(usual_bytes(bank), bank->prepaid_bytes, left);
+    if (more == 0)
+        return;
+    bank->left = left;
+    bank->prepaid_bytes += more;
+    enlist(accounts, bank);
+    for (struct lee_custodian *at = bank->parent; at != NULL; at = at->parent) {
+        at->fresh += more;
+        at->handed += more;
+        accounts->steps++;
+    }
+}
+
+static size_t left_above(const struct lee_accounts *accounts, const struct lee_custodian *from);
+
+/* The custodian, and all above it, got so many bytes, or gave them back. */
+static void charge(struct lee_accounts *accounts, struct lee_custodian *custodian, ptrdiff_t more) {
+    if (!accounts->limited)
+        return; /* all is charged when that changes */
+    bool gets = more > 0;
+    for (struct lee_custodian *at = custodian; more != 0 && at != NULL; at = at->parent) {
+        at->fresh += (size_t)more;
+        at->handed += (size_t)more;
+        accounts->steps++;
+        if (is_bank(at))
+            more = tell(accounts, at, &at->prepaid_bytes, usual_bytes(at), more);
+    }
+    if (gets && more > 0 && custodian->depth >= DEEP)
+        prepay(accounts, custodian, left_above(accounts, custodian));
+}
+
+void lee_custodian_prepay_tasks(struct lee_custodian *custodian, size_t left) {
+    if (__builtin_expect(custodian->depth < DEEP, 1))
+        return;
+    struct lee_accounts *accounts = &lee_process_self()->accounts;
+    struct lee_custodian *bank = bank_of(custodian);
+    size_t more = to_prepay(usual_tasks(bank), bank->prepaid_tasks, left);
+    if (more == 0)
+        return;
+    bank->prepaid_tasks += more;
+    enlist(accounts, bank);
+    for (struct lee_custodian *at = bank->parent; at != NULL; at = at->parent) {
+        at->task_count += more;
+        accounts->steps++;
+    }
+}
+
+static void count_tasks(struct lee_accounts *accounts, struct lee_custodian *custodian, ptrdiff_t more) {
+    bool one_more = more > 0;
+    accounts->task_count += (size_t)more;
+    for (struct lee_custodian *at = custodian; more != 0 && at != NULL; at = at->parent) {
+        at->task_count += (size_t)more;
+        accounts->steps++;
+        if (is_bank(at))
+            more = tell(accounts, at, &at->prepaid_tasks, usual_tasks(at), more);
+    }
+    if (one_more && more > 0 && !lee_groups_count_tasks) /* else who asked has prepaid what it may */
+        lee_custodian_prepay_tasks(custodian, SIZE_MAX);
+}
+
 static void unlink_child(struct lee_custodian *custodian) {
     struct lee_custodian *parent = custodian->parent;
     if (parent == NULL)
@@ -55,6 +212,8 @@ static void unlink_child(struct lee_custodian *custodian) {
 static void drop(void *object, size_t bytes) {
     struct lee_custodian *custodian = object;
     (void)bytes;
+    if (custodian->prepays)
+        take_back(&lee_process_self()->accounts, custodian);
     if (custodian->group != NULL)
         lee_group_forget(custodian);
     unlink_child(custodian);
@@ -86,9 +245,10 @@ struct lee_custodian *lee_custodian_new(struct lee_custodian *above) {
     struct lee_custodian *custodian = lee_heap_try_alloc_typed(sizeof *custodian, &custodian_layout);
     if (custodian == NULL)
         lee_fault_memory(NULL, sizeof *custodian);
-    custodian->least_limit = SIZE_MAX;
+    custodian->least_limit = custodian->left = SIZE_MAX;
     custodian->shut = parent->shut;
     custodian->parent = parent;
+    custodian->depth = parent->depth + 1;
     custodian->next = parent->child;
     if (parent->child != NULL)
         parent->child->previous = custodian;
@@ -147,27 +307,18 @@ void lee_custodian_begin(struct lee_accounts *accounts, struct lee_task *task) {
     task->custodian = task->entered = first;
     task->next = task->previous = NULL;
     first->tasks = task;
-    first->task_count = 1;
+    first->task_count = accounts->task_count = 1;
 }
 
 static struct breach {
     struct lee_custodian *of;
     size_t required, left;
-    size_t depth; /* of the running task's custodian; if nothing breaks */
+    size_t most;  /* that may be handed out until somebody asks again: a bank had so much */
+    size_t depth; /* how many were looked at; if nothing breaks */
 } find_breach(size_t bytes);
 
-/* The custodian, and all above it, got so many bytes. */
-static void charge(struct lee_custodian *custodian, size_t bytes) {
-    for (; bytes > 0 && custodian != NULL; custodian = custodian->parent) {
-        custodian->fresh += bytes;
-        custodian->handed += bytes;
-        accounts_self()->steps++;
-    }
-}
-
 static void count_task(const struct lee_task *task, ptrdiff_t more) {
-    for (struct lee_custodian *at = task->custodian; at != NULL; at = at->parent)
-        at->task_count += (size_t)more;
+    count_tasks(&task->process->accounts, task->custodian, more);
     lee_process_count(task->process, LEE_GROUP_TASKS, more);
     lee_process_count(task->process, LEE_GROUP_BYTES, more * (ptrdiff_t)(task->high - task->touched));
 }
@@ -179,7 +330,7 @@ void lee_custodian_add(struct lee_heap *heap, struct lee_task *task) {
     if (task->next != NULL)
         task->next->previous = task;
     custodian->tasks = task;
-    charge(custodian, task->high - task->touched);
+    charge(accounts_self(), custodian, (ptrdiff_t)(task->high - task->touched));
     count_task(task, 1);
     if (accounts_self()->limited)
         lee_custodian_check(heap, 0);
@@ -195,8 +346,7 @@ void lee_custodian_note_stack(struct lee_heap *heap, struct lee_task *task) {
     if (task->unseen_next != NULL)
         task->unseen_next->unseen_previous = task;
     accounts->unseen = task;
-    for (struct lee_custodian *at = task->custodian; at != NULL; at = at->parent)
-        at->fresh += task->touched - task->low;
+    charge(accounts, task->custodian, (ptrdiff_t)(task->touched - task->low));
     if (find_breach(0).of != NULL)
         lee_custodian_check(heap, 0);
 }
@@ -212,8 +362,12 @@ static void forget_stack(struct lee_task *task) {
         task->process->accounts.unseen = task->unseen_next;
     if (task->unseen_next != NULL)
         task->unseen_next->unseen_previous = task->unseen_previous;
-    for (struct lee_custodian *at = task->custodian; at != NULL; at = at->parent)
-        at->fresh -= task->touched - task->low;
+    charge(&task->process->accounts, task->custodian, -(ptrdiff_t)(task->touched - task->low));
+}
+
+void lee_custodian_grew(struct lee_task *task, size_t bytes) {
+    if (!task->unseen) /* else it pays for all of its stack */
+        charge(&task->process->accounts, task->custodian, (ptrdiff_t)bytes);
 }
 
 bool lee_custodians_see_stacks(struct lee_accounts *accounts) {
@@ -222,7 +376,7 @@ bool lee_custodians_see_stacks(struct lee_accounts *accounts) {
         struct lee_task *task = accounts->unseen;
         forget_stack(task);
         uintptr_t touched = lee_stack_touched(task->low, task->touched);
-        charge(task->custodian, task->touched - touched);
+        charge(accounts, task->custodian, (ptrdiff_t)(task->touched - touched));
         lee_process_count(task->process, LEE_GROUP_BYTES, (ptrdiff_t)(task->touched - touched));
         task->touched = touched;
     }
@@ -308,10 +462,14 @@ static bool stop_all(struct lee_custodian *top) {
             else
                 lee_task_stop(task);
         }
-        at->settled = at->fresh = 0;
         if (at == top)
-            return self;
+            break;
     }
+    lee_custodians_settle(accounts_self()); /* then nothing of it is prepaid for those above */
+    for (struct lee_custodian *at = lee_custodian_deepest(top); at != top; at = lee_custodian_after(at))
+        at->settled = at->fresh = 0;
+    top->settled = top->fresh = 0;
+    return self;
 }
 
 /* After some were shut down. */
@@ -345,7 +503,7 @@ void lee_custodian_shutdown(struct lee_custodian *custodian) {
 static void flush(struct lee_heap *heap) {
     size_t bytes = heap->counts.allocated - heap->flushed;
     heap->flushed = heap->counts.allocated;
-    charge(lee_task_self()->custodian, bytes);
+    charge(accounts_self(), lee_task_self()->custodian, (ptrdiff_t)bytes);
 }
 
 LEE_UNWATCHED static size_t processes_use(const struct lee_custodian *custodian) {
@@ -367,6 +525,7 @@ bool lee_custodians_near(struct lee_heap *heap, size_t most) {
         return true;
     flush(heap);
     lee_custodians_see_stacks(accounts);
+    lee_custodians_settle(accounts);
     struct lee_custodian *at = lee_custodian_deepest(&accounts->first);
     for (; at != NULL; at = lee_custodian_after(at)) {
         if (at->least_limit != SIZE_MAX && (use_of(at) > at->least_limit / 2 || at->least_limit < most))
@@ -383,30 +542,64 @@ static size_t left_here(const struct lee_custodian *custodian) {
     return limit == SIZE_MAX ? SIZE_MAX : limit > use ? limit - use : 0;
 }
 
+/* The limit of a custodian itself; the first one has the program's while something is required. */
+static size_t limit_at(const struct lee_accounts *accounts, const struct lee_custodian *at) {
+    bool program = at->parent == NULL && accounts->requirements > 0 && at->least_limit > lee_memory_limit();
+    return program ? lee_memory_limit() : at->least_limit;
+}
+
+/* What is left to that, with what is required, when it gets `bytes` more; false if that is too much. */
+static bool has_room(const struct lee_accounts *accounts, const struct lee_custodian *at, size_t bytes, size_t *left) {
+    size_t limit = limit_at(accounts, at);
+    *left = SIZE_MAX;
+    if (limit == SIZE_MAX)
+        return true;
+    size_t room = limit > at->reserve ? limit - at->reserve : 0, use = use_of(at);
+    if (use > room || bytes > room - use)
+        return false;
+    *left = room - use - bytes;
+    return true;
+}
+
+static size_t left_above(const struct lee_accounts *accounts, const struct lee_custodian *from) {
+    size_t least = SIZE_MAX, left;
+    for (const struct lee_custodian *at = from; at != NULL && least > 0; at = at->parent) {
+        if (!has_room(accounts, at, 0, &left))
+            return 0;
+        least = left < least ? left : least;
+    }
+    return least;
+}
+
 /* What `bytes` more would break: a limit of `of` (null: nothing), or a requirement of so many bytes
- * below it. Else how much is left to the nearest limit. */
+ * below it. Else how much is left to the nearest limit. What is prepaid breaks nothing. */
 static struct breach find_breach(size_t bytes) {
-    struct breach breach = {NULL, 0, SIZE_MAX, 0};
+    struct breach breach = {NULL, 0, SIZE_MAX, SIZE_MAX, 0};
     struct lee_accounts *accounts = accounts_self();
+    struct lee_custodian *own = lee_task_self()->custodian, *at = own;
     refresh(accounts);
-    for (struct lee_custodian *at = lee_task_self()->custodian; at != NULL; at = at->parent) {
-        size_t limit = at->least_limit;
-        bool first = at->parent == NULL;
-        if (first && limit > lee_memory_limit() && accounts->requirements > 0)
-            limit = lee_memory_limit();
+    for (; at != NULL; at = at->parent) {
+        size_t left;
         accounts->steps++;
         breach.depth++;
-        if (limit == SIZE_MAX)
-            continue;
-        size_t reserve = at->reserve;
-        size_t room = limit > reserve ? limit - reserve : 0, use = use_of(at);
-        if (use > room || bytes > room - use) {
-            bool by_limit = use > limit || bytes > limit - use;
-            return (struct breach){at, by_limit ? 0 : reserve, 0, 0};
+        if (!has_room(accounts, at, bytes, &left)) {
+            lee_custodians_settle(accounts);
+            if (!has_room(accounts, at, bytes, &left)) {
+                size_t limit = limit_at(accounts, at), use = use_of(at);
+                bool by_limit = use > limit || bytes > limit - use;
+                return (struct breach){at, by_limit ? 0 : at->reserve, 0, 0, 0};
+            }
         }
-        if (room - use - bytes < breach.left)
-            breach.left = room - use - bytes;
+        if (left < breach.left)
+            breach.left = left;
+        if (is_bank(at) && at->prepaid_bytes > 0 && at->prepaid_bytes >= bytes) {
+            breach.most = at->prepaid_bytes - bytes;
+            if (at->left < breach.left)
+                breach.left = at->left;
+            return breach;
+        }
     }
+    prepay(accounts, own, breach.left);
     return breach;
 }
 
@@ -415,7 +608,7 @@ static struct breach find_breach(size_t bytes) {
  * for a byte do not grow with `depth`. What is left is never exceeded by that; near a limit a
  * sixteenth of it is handed out at most, so that what processes of the same custodian take at the
  * same time is seen soon. */
-static void set_allowance(struct lee_heap *heap, size_t left, size_t depth) {
+static void set_allowance(struct lee_heap *heap, size_t left, size_t most_now, size_t depth) {
     bool near = left < NEAR;
     size_t quantum = near ? QUANTUM_NEAR : QUANTUM, most = near ? left / 16 : NEAR / 4;
     size_t deep = depth * DEPTH_BYTES < most ? depth * DEPTH_BYTES : most;
@@ -424,7 +617,10 @@ static void set_allowance(struct lee_heap *heap, size_t left, size_t depth) {
     heap->run_most = near ? QUANTUM_NEAR : LEE_BLOCK_BYTES;
     if (quantum > left)
         quantum = left;
-    heap->allowance = left == SIZE_MAX ? SIZE_MAX : heap->counts.allocated + quantum;
+    if (quantum > most_now)
+        quantum = most_now;
+    bool nothing = left == SIZE_MAX && most_now == SIZE_MAX;
+    heap->allowance = nothing ? SIZE_MAX : heap->counts.allocated + quantum;
 }
 
 /* --- who goes ------------------------------------------------------------------------------------------------------------ */
@@ -462,6 +658,7 @@ static bool shut_condemned(struct lee_accounts *accounts, bool *self) {
  * accounted, before any of them goes. */
 static bool judge(struct lee_accounts *accounts, size_t bytes, const struct breach *fast, bool *self) {
     refresh(accounts);
+    lee_custodians_settle(accounts);
     for (struct lee_custodian *at = lee_task_self()->custodian; at != NULL; at = at->parent)
         at->judged |= RUNS;
     for (struct lee_custodian *at = &accounts->first; at != NULL; at = top_down(at)) {
@@ -494,6 +691,7 @@ static bool judge(struct lee_accounts *accounts, size_t bytes, const struct brea
  * lives on accountings. */
 static bool thrashes(struct lee_custodian *custodian) {
     size_t limit = custodian->least_limit < lee_memory_limit() ? custodian->least_limit : lee_memory_limit();
+    lee_custodians_settle(accounts_self());
     bool fast = custodian->was_forced && custodian->handed - custodian->forced < limit / THRASHING;
     custodian->was_forced = true;
     custodian->forced = custodian->handed;
@@ -511,6 +709,7 @@ static bool settle_alone(struct lee_heap *heap, struct lee_custodian *custodian,
     if (reached > most - bytes)
         return false;
     /* Those above and below keep what they had: somebody else there may hold what this one gave up. */
+    lee_custodians_settle(accounts_self());
     custodian->settled = reached;
     custodian->fresh = 0;
     return true;
@@ -547,7 +746,7 @@ void lee_custodian_check(struct lee_heap *heap, size_t bytes) {
         if ((breach.of != NULL || breach.left < NEAR) && lee_custodians_see_stacks(lee_accounts_of(heap)))
             continue;
         if (breach.of == NULL) {
-            set_allowance(heap, breach.left, breach.depth);
+            set_allowance(heap, breach.left, breach.most, breach.depth);
             return;
         }
         bool fast = thrashes(breach.of);
@@ -557,7 +756,7 @@ void lee_custodian_check(struct lee_heap *heap, size_t bytes) {
         if (!fast && find_breach(bytes).of != breach.of)
             continue;
         if (!judge(lee_accounts_of(heap), bytes, fast ? &breach : NULL, &self)) {
-            set_allowance(heap, QUANTUM, 0); /* whoever should go has gone already */
+            set_allowance(heap, QUANTUM, SIZE_MAX, 0); /* whoever should go has gone already */
             return;
         }
         if (!self)
@@ -635,6 +834,7 @@ static bool first_has_all(struct lee_custodian *first) {
 
 /* With all there is, garbage included: to know that takes no collection. */
 static void charge_first(struct lee_heap *heap, struct lee_custodian *first) {
+    lee_custodians_settle(lee_accounts_of(heap));
     for (struct lee_custodian *at = lee_custodian_deepest(first); at != NULL; at = lee_custodian_after(at))
         at->settled = at->fresh = 0;
     first->settled = heap->blocks_used * LEE_BLOCK_BYTES + heap->large_bytes;
@@ -669,6 +869,7 @@ void lee_custodian_limit(struct lee_custodian *of, int64_t bytes, struct lee_cus
     struct lee_custodian *custodian = lee_custodian_given(of), *victim = named != NULL ? named : custodian;
     lee_custodian_check_authority(custodian);
     limit_of(&custodian->limits, victim)->bytes = bytes_of(bytes);
+    lee_custodians_settle(accounts_self()); /* what is prepaid was without it */
     victim->named = victim->named || !lee_custodian_is_inside(custodian, victim);
     find_least_limit(custodian);
     if (lee_group_set_limit != NULL)
@@ -682,6 +883,7 @@ void lee_custodian_require(struct lee_custodian *of, int64_t bytes, struct lee_c
     struct lee_accounts *accounts = accounts_self();
     struct lee_limit *need = limit_of(&custodian->requirements, victim != NULL ? victim : custodian);
     refresh(accounts);
+    lee_custodians_settle(accounts);
     size_t before = required_by(need);
     need->bytes = bytes_of(bytes);
     need->victim->named = true;

@@ -24,15 +24,21 @@ struct lee_custodian {
     struct lee_limit *limits, *requirements;
     size_t least_limit; /* of `limits`; SIZE_MAX for none */
     size_t reserve;     /* the most that it or one below it requires, unless accounts are `stale` */
-    size_t left;        /* in a judgement: to its limits and those above */
+    size_t left;        /* to its limits and those above: in a judgement, and of a bank when it last prepaid */
     size_t settled, fresh; /* bytes of it and all below it: at the last accounting, and handed out since */
     size_t handed, forced; /* bytes handed out to it and below in all; the same when it last made an accounting happen */
+    /* Of a bank (custodian.c): what counts in all above it, and that those below may yet have: of
+     * `fresh` and `handed`, and of `task_count`. Those with some of that are on a list. */
+    size_t prepaid_bytes, prepaid_tasks;
+    struct lee_custodian *prepays_next, *prepays_previous;
     size_t own;            /* while accounting: what is charged to it alone */
     struct lee_finalizer *finalizers; /* meanwhile: of its queues; `next_payer`: the next that has some */
     struct lee_custodian *next_payer;
     uint32_t number, lowest; /* while accounting: in post-order, its number; precisely: the lowest below it */
     struct lee_group *group; /* group.c; null: nothing of it is outside of the heap */
     size_t task_count;       /* of its tasks, and of those below */
+    uint32_t depth;          /* how many are above it */
+    bool prepays;
     bool shut, was_forced;
     bool named;     /* as the victim of a requirement, or of a limit of one that is not below it */
     uint8_t judged; /* in a judgement */
@@ -55,6 +61,8 @@ struct lee_accounts {
     unsigned held;              /* how often; of the running task, which cannot wait meanwhile */
     bool stale;                 /* a victim is gone: `requirements`, `reserve` and `least_limit` are found anew before they are read */
     size_t requirements;        /* how many there are of something, whose victim is still there */
+    struct lee_custodian *prepaying; /* banks with something prepaid */
+    size_t task_count;          /* of its tasks that have not ended */
     size_t steps;               /* as `lee_heap_counts.steps`, of custodians */
     struct lee_task *unseen;    /* what a task's stack took is asked of the system (1 us), so seldom: a task that ran is charged for all of
                                    its stack until somebody looks, which is before anybody is settled */
@@ -72,6 +80,15 @@ void lee_custodian_note_stack(struct lee_heap *heap, struct lee_task *task);
 /* Looks at the stacks of the tasks that ran, so that custodians are charged for what these took.
  * False if there were none. */
 bool lee_custodians_see_stacks(struct lee_accounts *accounts);
+/* A task's stack took so many bytes more, and that was charged to the custodians of its process
+ * (group.c); here it is to its own. */
+void lee_custodian_grew(struct lee_task *task, size_t bytes);
+/* Takes back what is prepaid: numbers are exact until the next charge. */
+void lee_custodians_settle(struct lee_accounts *accounts);
+/* Whether so many tasks more in the custodian make no difference to those above it. */
+bool lee_custodian_has_tasks(const struct lee_custodian *custodian, size_t more);
+/* All above were looked at: so many tasks are left to the nearest limit of them. */
+void lee_custodian_prepay_tasks(struct lee_custodian *custodian, size_t left);
 /* Another task runs, of another custodian. */
 void lee_custodian_switch(struct lee_heap *heap, struct lee_custodian *from, struct lee_custodian *to);
 /* `bytes` are to be handed out to the running task, and somebody may have something against it. May

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "io_file.h"
+#include "no_pointers.h"
 #include "process.h"
 #include "reactor.h"
 #include "worker.h"
@@ -31,6 +32,7 @@ static struct lee_process nobody;
 bool lee_fds_guarded;
 
 static struct fd *_Atomic parts[PARTS];
+LEE_NO_POINTERS(parts)
 static _Atomic uint32_t last_generation;
 
 static struct fd *find(int fd) {

@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 
 #include "heap.h"
+#include "no_pointers.h"
 #include "preempt.h"
 #include "process.h"
 #include "task.h"
@@ -50,6 +51,7 @@ enum {
 
 /* Written by one thread at a time under `lock`; places are complete before they are counted, and stay. */
 static struct lee_foreign_stack stacks[STACKS_MOST];
+LEE_NO_POINTERS(stacks)
 static atomic_int stack_count;
 static atomic_flag lock = ATOMIC_FLAG_INIT;
 

@@ -231,6 +231,7 @@ static struct lee_group *group_of(struct lee_custodian *custodian) {
         below->depth = below->parent->depth + 1;
         below->bank = below->depth % DEEP == 0;
         below->watched = below->parent->watched;
+        below->shares = below->shares && below->depth <= LEE_SHARES_DEEP;
     }
     return custodian->group;
 }
@@ -350,6 +351,13 @@ static void close_bank(struct lee_group *bank) {
     delist(bank);
 }
 
+/* What custodians of the group's maker prepaid, too, if that does not run on another worker. */
+static void settle_inside(const struct lee_group *group) {
+    struct lee_process *maker = group->custodian != NULL ? group->maker : NULL;
+    if (maker != NULL && (maker == lee_process_self() || !lee_many || lee_world_is_stopped()))
+        lee_custodians_settle(&maker->accounts);
+}
+
 static void settle(void) {
     while (prepaying != NULL) {
         struct lee_group *bank = prepaying;
@@ -375,8 +383,9 @@ static bool exceeds(const struct lee_group *group, int kind, size_t more) {
         return false;
     size_t use = use_of(group, kind);
     bool exceeded = use > most || more > most - use;
-    if (exceeded && prepaying != NULL) {
+    if (exceeded) {
         settle();
+        settle_inside(group);
         use = use_of(group, kind);
         exceeded = use > most || more > most - use;
     }
@@ -615,12 +624,13 @@ void lee_group_task_ends(struct lee_task *task) {
 static bool see_stack(struct lee_task *task) {
     struct lee_process *process = task->process;
     task->noted = false;
+    if (lee_many && process->worker != NULL && process->worker != &lee_worker)
+        return false; /* it runs, and is noted again when it gives way */
     uintptr_t touched = lee_stack_touched(task->low, task->touched);
     if (touched == task->touched)
         return false;
     lee_group_count(process, LEE_GROUP_BYTES, (ptrdiff_t)(task->touched - touched));
-    for (struct lee_custodian *at = task->custodian; !task->unseen && at != NULL; at = at->parent)
-        at->fresh += task->touched - touched;
+    lee_custodian_grew(task, task->touched - touched);
     task->touched = touched;
     return !fits(process->group, LEE_GROUP_BYTES, 0);
 }
@@ -699,20 +709,52 @@ bool lee_group_starved(void) {
     return again;
 }
 
-/* The group of the nearest custodian that has one. */
+/* The group of the nearest custodian that has one. One that is far above is asked for once: those
+ * between get groups, too. */
 static struct lee_group *nearest(struct lee_custodian *custodian) {
-    for (; custodian != NULL; custodian = custodian->parent) {
-        if (custodian->group != NULL)
-            return custodian->group;
+    if (lee_process_self()->accounts.first.group == NULL) /* who has one is below such */
+        return lee_process_self()->group;
+    struct lee_custodian *at = custodian;
+    for (int steps = 0; at->group == NULL && steps < DEEP; steps++)
+        at = at->parent;
+    if (at->group == NULL)
+        group_of(custodian);
+    while (at->group == NULL) /* there is no memory for that */
+        at = at->parent;
+    return custodian->group != NULL ? custodian->group : at->group;
+}
+
+/* Whether a bank among the running process's own custodians says that those of them above it have
+ * room. It says nothing of groups that the process itself is in: what it makes counts there only. */
+static bool is_covered(const struct lee_group *group, int kind, size_t more) {
+    if (kind == LEE_GROUP_TASKS) /* these count in the custodians (custodian.c) */
+        return group->custodian != NULL && lee_custodian_has_tasks(group->custodian, more);
+    return group->bank && has_prepaid(group, kind, more);
+}
+
+/* Whether the running process, in one of its custodians, gets so many. */
+static bool fits_self(struct lee_custodian *custodian, int kind, size_t more) {
+    struct lee_group *own = lee_process_self()->group, *from = nearest(custodian), *at = from;
+    size_t left = SIZE_MAX;
+    for (; at != own && !is_covered(at, kind, more); at = at->parent) {
+        lee_group_steps++;
+        if (exceeds(at, kind, more))
+            return false;
+        size_t most = at->least[kind], room = most == SIZE_MAX ? SIZE_MAX : most - use_of(at, kind) - more;
+        left = room < left ? room : left;
     }
-    return lee_process_self()->group;
+    if (at == own && from != own && kind == LEE_GROUP_TASKS)
+        lee_custodian_prepay_tasks(custodian, left);
+    else if (at == own && from != own)
+        prepay(from, kind);
+    return fits(own, kind, more);
 }
 
 void lee_group_ask(struct lee_custodian *custodian, int kind, size_t more) {
-    struct lee_group *group = nearest(custodian);
     struct lee_heap *heap = lee_process_self()->heap;
     lee_lock();
-    bool fit = fits(group, kind, more);
+    struct lee_group *group = nearest(custodian);
+    bool fit = fits_self(custodian, kind, more);
     lee_unlock();
     if (fit)
         return;

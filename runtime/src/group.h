@@ -50,10 +50,12 @@ struct lee_group {
     unsigned depth; /* how many are above it */
     bool bank, prepays;
     bool watched; /* it, or one above, has had a limit of memory */
-    struct lee_share share, leaf; /* if its custodian was made by a program: first custodians have none */
+    struct lee_share share, leaf; /* if `shares` */
     size_t held; /* how often: it is not freed meanwhile */
     bool shut;
-    bool shares; /* `share` and `leaf` are used, once a process was spawned in it or below */
+    /* `share` and `leaf` are used, once a process was spawned in it or below: its custodian was made by
+     * a program (first custodians have none), and is not below too many (share.h). */
+    bool shares;
 };
 
 /* The group of a custodian of the running process; it is made if there is none. Null if there is no

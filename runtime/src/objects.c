@@ -7,9 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <lee/globals.h>
-
 #include "maps.h"
+#include "no_pointers.h"
 
 enum {
     CODE_RANGES = 256, /* programs with more libraries show the frames of the first ones */
@@ -29,15 +28,8 @@ static struct lee_object objects[OBJECTS];
 static size_t object_count;
 static char program[sizeof objects->path]; /* the path of the program as /proc/self/maps shows it */
 
-#ifndef LEE_NO_GC
-/* Half of the runtime's static data, and no pointers into the heap: the collector need not read it. */
-static const struct lee_global table = {objects, sizeof objects, NULL};
-static struct lee_globals tables = {&table, 1, NULL};
-
-__attribute__((constructor(101))) static void name_tables(void) {
-    lee_globals_add(&tables);
-}
-#endif
+LEE_NO_POINTERS(objects)
+LEE_NO_POINTERS(ranges)
 
 /* The program itself is opened through /proc, where it is found also after it was moved or deleted. */
 static void open_object(struct lee_object *object) {

@@ -337,6 +337,10 @@ static void go_on(void) {
     }
 }
 
+bool lee_world_is_stopped(void) {
+    return pool.stopper == &lee_worker;
+}
+
 void lee_world_go_many(void) {
     if (pool.stopper == &lee_worker && --pool.stops == 0)
         go_on();

@@ -56,6 +56,7 @@ static void set_time(struct lee_share *share, int64_t time) {
 static void charge(struct lee_share *share, uint64_t nanoseconds) {
     set_time(share, share->node.at + (int64_t)(nanoseconds * LEE_SHARE_WEIGHT / share->weight));
     share->ran += nanoseconds;
+    lee_share_steps++;
 }
 
 void lee_share_ready(struct lee_process *process) {

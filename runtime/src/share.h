@@ -20,7 +20,12 @@
 struct lee_process;
 struct lee_task;
 
-enum { LEE_SHARE_WEIGHT = 100, LEE_SHARE_WEIGHT_MOST = 10000 };
+enum {
+    LEE_SHARE_WEIGHT = 100, LEE_SHARE_WEIGHT_MOST = 10000,
+    /* A switch looks at all shares above a process. So custodians below more than so many have none:
+     * their processes are in that of the nearest one above that has. */
+    LEE_SHARES_DEEP = 64
+};
 
 /* Of a custodian, or of the processes that are in it itself, which have one below it. */
 struct lee_share {
@@ -58,7 +63,7 @@ void lee_share_skip(void) __attribute__((weak));
 /* Whether a process that was woken is to run before the slice of the running one ends. */
 bool lee_share_is_behind(const struct lee_process *woken) __attribute__((weak));
 
-/* Comparisons of shares since the program began, for tests. */
+/* Comparisons of shares, and shares that were charged, since the program began, for tests. */
 extern size_t lee_share_steps;
 
 /* Nanoseconds; tests have clocks of their own. */

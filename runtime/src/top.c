@@ -168,7 +168,7 @@ static void put_process(struct lee_process *process) {
     lee_text_string(&line, "\t");
     lee_text_string(&line, state_of(process, receives));
     put_number(&line, grouped ? process->uses[LEE_GROUP_BYTES] : lee_heap_held(process->heap));
-    put_number(&line, grouped ? process->uses[LEE_GROUP_TASKS] : process->accounts.first.task_count);
+    put_number(&line, grouped ? process->uses[LEE_GROUP_TASKS] : process->accounts.task_count);
     put_number(&line, ends);
     put_number(&line, messages);
     put_place(&line, (uintptr_t)process->entry);

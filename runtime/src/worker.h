@@ -93,6 +93,9 @@ static inline void lee_unlock(void) {
 void lee_world_stop_many(void) __attribute__((weak));
 void lee_world_go_many(void) __attribute__((weak));
 
+/* Whether the calling worker has stopped all others. */
+bool lee_world_is_stopped(void) __attribute__((weak));
+
 static inline void lee_world_stop(void) {
     if (__builtin_expect(lee_many, 0))
         lee_world_stop_many();

@@ -1,5 +1,6 @@
 /* Large static variables that emitted code names: what is cut out of static data, and what the collector finds there. */
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <lee/globals.h>
 #include <lee/lee.h>
@@ -9,7 +10,7 @@
 #include "../src/units.h"
 #include "check.h"
 
-enum { WORDS = 4096, NODES = 1000 };
+enum { WORDS = 4096, NODES = 1000, SMALL_STACK_NODES = 100000 };
 
 struct node {
     long value;
@@ -103,7 +104,7 @@ static void test_layout(void) {
 
 /* The mark stack cannot grow: no pointer of a root may be lost. */
 static void test_small_stack(void) {
-    enum { MANY = 100000 };
+    enum { MANY = SMALL_STACK_NODES };
     static struct node hidden[MANY], *volatile there = hidden;
     struct node *many = there;
     static const struct lee_global all = {hidden, sizeof hidden, &node_layout};
@@ -255,8 +256,27 @@ static void test_no_memory(void) {
     lee_globals_remove(&large);
 }
 
+/* Each collection reads what the runtime does not name of its own static data, whatever lives. */
+static void test_own_tables(void) {
+    struct lee_vector spans = {NULL, 0, 0};
+    size_t read = 0;
+    CHECK(lee_roots_find_globals(&spans));
+    for (size_t i = 0; i < spans.bytes / sizeof(struct lee_span); i++) {
+        const struct lee_span *span = (const struct lee_span *)spans.data + i;
+        if (span->layout == NULL)
+            read += span->end - span->start;
+    }
+    lee_vector_free(&spans);
+    size_t of_test = sizeof numbers + sizeof nodes + sizeof pointers + sizeof odd + SMALL_STACK_NODES * sizeof(struct node);
+    if (getenv("GLOBALS_TEST_SHOW") != NULL)
+        printf("%zu bytes of static data are read, %zu of them the test's\n", read, of_test);
+    CHECK(read < of_test + (192 << 10)); /* libc has some, too */
+}
+
 int main(void) {
     lee_heap_settings.least_budget = 1 << 20;
+    if (!UNDER_ASAN) /* it puts room around each variable */
+        test_own_tables();
     test_numbers();
     test_layout();
     test_small_stack();

@@ -854,6 +854,79 @@ static void test_chain_counts(void) {
     }
 }
 
+static size_t deep_channels;
+
+/* Enters a custodian below many of its own, in which something was spawned, and takes without end: a
+ * task, a channel, a descriptor, by the argument. */
+static int takes_below_its_own(void *arguments) {
+    int kind = *(int *)arguments;
+    struct lee_custodian *at = lee_custodian_current();
+    for (int i = 0; i < 3 * DEEP_STEPS; i++)
+        at = lee_custodian_new(at);
+    lee_custodian_limit(at, 4 * MB, NULL);
+    lee_process_wait(spawn_in(at, opens, NULL, 0));
+    lee_custodian_enter(at);
+    for (deep_channels = 0; deep_channels < 1000; deep_channels++) {
+        struct lee_endpoint *ends[2];
+        int pipe[2];
+        if (kind == LEE_GROUP_TASKS)
+            lee_task_start(NULL, task_waits, NULL, 0);
+        else if (kind == LEE_GROUP_ENDPOINTS)
+            lee_channel_make(NULL, &talk, ends);
+        else if (lee_pipe(pipe) != 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* What a process makes in custodians of its own counts where the process is, too: none of them hides
+ * it from a limit there, however deep. */
+static void test_own_custodians(void) {
+    static const int kinds[] = {LEE_GROUP_TASKS, LEE_GROUP_DESCRIPTORS, LEE_GROUP_ENDPOINTS};
+    for (int i = 0; i < 3; i++) {
+        struct lee_custodian *top = limited(64 * MB);
+        lee_custodian_limit_count(top, kinds[i], 40, NULL);
+        CHECK(lee_process_wait(spawn_in(top, takes_below_its_own, &kinds[i], sizeof kinds[i])).how == LEE_LIMIT);
+        CHECK(deep_channels < 41 && is_empty(top));
+    }
+}
+
+/* Limits of tasks of the custodians of this process are exact below many of them, and a task that is
+ * started or ends costs as many steps below many as below few. */
+static void test_chain_tasks(void) {
+    for (int deep = 0; deep < 2; deep++) {
+        struct lee_custodian *own = lee_custodian_current(), *top = lee_custodian_new(NULL), *at = top;
+        for (int i = 0; i < (deep ? CHAIN : CHAIN / 8); i++) {
+            at = lee_custodian_new(at);
+            lee_custodian_limit_count(at, LEE_GROUP_TASKS, 10000 + i, NULL);
+        }
+        lee_custodian_limit_count(top, LEE_GROUP_TASKS, 1000, NULL);
+        size_t *inside = &lee_process_self()->accounts.steps;
+        size_t before = lee_group_steps + *inside;
+        lee_custodian_enter(at);
+        struct lee_task *first = NULL;
+        for (int i = 0; i < 500; i++)
+            first = lee_task_start(NULL, task_waits, NULL, 0);
+        size_t steps = lee_group_steps + *inside - before;
+        if (shows)
+            printf("below %d custodians: %zu steps for each task\n", deep ? CHAIN : CHAIN / 8, steps / 500);
+        CHECK(steps < 500 * 16 * DEEP_STEPS && !top->shut);
+        lee_custodian_enter(lee_custodian_new(top)); /* what is prepaid below is no use here */
+        for (int i = 500; i < 1000; i++)
+            first = lee_task_start(NULL, task_waits, NULL, 0);
+        lee_custodian_enter(own);
+        CHECK(!top->shut);
+        lee_custodians_settle(&lee_process_self()->accounts);
+        CHECK(top->task_count == 1000 && at->task_count == 500);
+        lee_custodian_enter(at);
+        lee_task_start(NULL, task_waits, NULL, 0); /* one more than the limit */
+        lee_custodian_enter(own);
+        CHECK(top->shut && !lee_task_join(first));
+        lee_custodians_settle(&lee_process_self()->accounts);
+        CHECK(top->task_count == 0 && at->task_count == 0);
+    }
+}
+
 /* A process below so many custodians, each with a limit: charges cost as much for a byte as below few,
  * limits are exact, and nothing is left. */
 static void test_chain(void) {
@@ -986,6 +1059,45 @@ static void test_siblings(void) {
     lee_share_skip();
 }
 
+static size_t had_turns[2];
+
+static int takes_all_turns(void *arguments) {
+    for (size_t *mine = &had_turns[*(int *)arguments];; lee_task_give_way()) {
+        (*mine)++;
+        now += 4000000;
+    }
+    return 0;
+}
+
+/* Two below so many custodians, one of whom is deeper yet: a slice looks at as many shares as below few,
+ * and both have their turns. */
+static void test_chain_shares(void) {
+    uint64_t (*clock)(void) = lee_share_clock;
+    lee_share_clock = test_clock;
+    lee_share_skip();
+    for (int deep = 0; deep < 2; deep++) {
+        struct lee_custodian *top = lee_custodian_new(NULL), *at = top;
+        for (int i = 0; i < (deep ? CHAIN : CHAIN / 8); i++)
+            at = lee_custodian_new(at);
+        for (int i = 0; i < 2; i++) {
+            had_turns[i] = 0;
+            spawn_in(at, takes_all_turns, &i, sizeof i);
+            at = lee_custodian_new(at);
+        }
+        size_t before = lee_share_steps;
+        for (int i = 0; i < 100; i++)
+            lee_task_yield();
+        size_t each = (lee_share_steps - before) / (had_turns[0] + had_turns[1] + 1);
+        if (shows)
+            printf("below %d custodians: %zu shares for a slice\n", deep ? CHAIN : CHAIN / 8, each);
+        CHECK(had_turns[0] > 20 && had_turns[1] > 20 && each <= 4 * LEE_SHARES_DEEP);
+        lee_custodian_shutdown(top);
+        CHECK(is_empty(top) && lee_shares_ready == 0);
+    }
+    lee_share_clock = clock;
+    lee_share_skip();
+}
+
 /* One that waited is woken by one that has run for long: it is to run at once. */
 static struct lee_process *sleeper;
 static bool was_behind, slice_over;
@@ -1064,7 +1176,11 @@ int main(int count, char **arguments) {
     /* Last: what they give back is not measured above. */
     test_chain();
     test_chain_counts();
-    if (!lee_many)
+    test_own_custodians();
+    test_chain_tasks();
+    if (!lee_many) {
+        test_chain_shares();
         test_siblings();
+    }
     return check_failures != 0;
 }

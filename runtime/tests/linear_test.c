@@ -222,16 +222,105 @@ static void test_deep(void) {
     }
 }
 
-/* One is over its limit beside so many nested ones, all of whose requirements are broken with it. */
-static size_t judgement(size_t size) {
+enum { TASKS = 200, ROUNDS = 20 };
+
+static void allocates_and_yields(void *arguments) {
+    size_t bytes = *(size_t *)arguments;
+    for (int round = 0; round < ROUNDS; round++) {
+        for (size_t i = 0; i < bytes / sizeof(struct node); i++)
+            new_node(NULL);
+        lee_task_yield();
+    }
+}
+
+/* What it costs that tasks of custodians below `depth` of them, each with a limit, start, allocate a
+ * little, wait, so that their stacks are noted, switch to one of another custodian, and end. */
+static size_t cost_of_tasks(size_t depth, size_t bytes, bool limits) {
+    struct lee_custodian *before = lee_custodian_current(), *top = lee_custodian_new(NULL), *at = top;
+    struct lee_task *tasks[TASKS];
+    for (size_t i = 0; i < depth; i++) {
+        if (limits)
+            lee_custodian_limit(at, (256 << 20) + (int64_t)(depth * 2 * sizeof *at), at);
+        at = lee_custodian_new(at);
+    }
+    struct lee_custodian *other = lee_custodian_new(at);
+    size_t begun = accounts()->steps;
+    for (size_t i = 0; i < TASKS; i++) {
+        lee_custodian_enter(i % 2 == 0 ? at : other);
+        tasks[i] = lee_task_start(NULL, allocates_and_yields, &bytes, sizeof bytes);
+    }
+    lee_custodian_enter(before);
+    for (size_t i = 0; i < TASKS; i++)
+        CHECK(lee_task_join(tasks[i]));
+    size_t cost = accounts()->steps - begun;
+    CHECK(!top->shut);
+    lee_custodian_shutdown(top);
+    lee_custodians_settle(accounts());
+    CHECK(top->task_count == 0);
+    return cost;
+}
+
+/* A task costs as much below 32 times as many, without limits and with. */
+static void test_deep_tasks(void) {
+    enum { DEPTH = 512, EACH = 600 /* steps of a task's start and end, and of the note of its stack */, SWITCH = 160 };
+    for (int limits = 0; limits < 2; limits++) {
+        for (size_t bytes = 0; bytes <= 1024; bytes += 1024) {
+            size_t less = cost_of_tasks(DEPTH, bytes, limits != 0), more = cost_of_tasks(32 * DEPTH, bytes, limits != 0);
+            if (getenv("LINEAR_TEST_SHOW") != NULL)
+                printf("%zu steps of %d tasks that allocate %zu bytes %d times below %d, %zu below %d%s\n", less, TASKS, bytes, ROUNDS,
+                       DEPTH, more, 32 * DEPTH, limits ? ", with limits" : "");
+            CHECK(more <= TASKS * (EACH + SWITCH * ROUNDS));
+        }
+    }
+}
+
+static void waits_for_ever(void *arguments) {
+    (void)arguments;
+    for (;;)
+        lee_task_yield();
+}
+
+/* Nearly all that is left to the limit above can be had, what is prepaid included, without a collection
+ * or a trace. */
+static void takes_the_rest(void *arguments) {
+    struct lee_custodian *top = *(struct lee_custodian **)arguments, *bank = accounts()->prepaying;
+    enum { SLACK = 16 << 10 };
+    lee_custodians_see_stacks(accounts());
+    CHECK(bank != NULL && bank->prepaid_bytes > 2 * SLACK);
+    size_t left = top->least_limit - (top->settled + top->fresh - bank->prepaid_bytes);
+    size_t collections = lee_heap_self()->counts.collections;
+    lee_custodian_check(lee_heap_self(), left - SLACK);
+    CHECK(lee_heap_self()->counts.collections == collections && top->fresh > 0 && !top->shut && accounts()->prepaying == NULL);
+}
+
+static void test_prepaid(void) {
+    struct lee_custodian *before = lee_custodian_current(), *top = lee_custodian_new(NULL), *at = top;
+    lee_custodian_limit(top, 8 << 20, top);
+    for (int i = 0; i < 64; i++)
+        at = lee_custodian_new(at);
+    lee_custodian_enter(at);
+    lee_task_start(NULL, waits_for_ever, NULL, 0);
+    lee_custodian_enter(lee_custodian_new(top));
+    struct lee_task *task = lee_task_start(NULL, takes_the_rest, &top, sizeof top);
+    lee_custodian_enter(before);
+    CHECK(lee_task_join(task));
+    lee_custodian_shutdown(top);
+}
+
+static void make_requirements(void *arguments) {
     struct lee_custodian *at = lee_custodian_new(NULL);
     limited = at;
-    for (size_t i = 0; i < size; i++) {
+    for (size_t i = 0; i < *(size_t *)arguments; i++) {
         at = lee_custodian_new(at);
         lee_custodian_limit(at, 64 << 20, at);
         lee_custodian_require(at, 1, at);
     }
     hostile = at;
+}
+
+/* One is over its limit beside so many nested ones, all of whose requirements are broken with it. */
+static size_t judgement(size_t size) {
+    run_to_end(make_requirements, size);
     size_t begun = steps();
     lee_custodian_require(hostile, (int64_t)1 << 40, NULL);
     lee_custodian_check(lee_heap_self(), 16);
@@ -293,6 +382,7 @@ static void share(size_t size, bool forward) {
 }
 
 int main(void) {
+    test_deep_tasks();
     for (size_t size = SIZE / 5; size <= 5 * SIZE; size *= 5) {
         share(size, false);
         share(size, true);
@@ -302,6 +392,7 @@ int main(void) {
     check_linear("tasks that wait for finalizer queues", waiting_tasks_and_dead_objects);
     test_checks();
     test_deep();
+    test_prepaid();
     check_linear("a judgement of nested requirements", judgement);
     return check_end();
 }

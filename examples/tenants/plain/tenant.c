@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cgroup.h"
 #include "services.h"
 
 static struct {
@@ -23,74 +24,25 @@ static struct {
     pid_t process;
 } tenants[TENANTS];
 
-static bool has_cgroups;
-static char group[64];
-
-/* Writes `text` into a file of the tenant's group of a controller. */
-static bool write_group(const char *controller, int which, const char *file, const char *text) {
-    char path[200];
-    snprintf(path, sizeof path, "/sys/fs/cgroup/%s/%s/t%d/%s", controller, group, which, file);
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    bool done = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-    if (fd >= 0)
-        close(fd);
-    return done;
-}
-
-static const char *const controllers[] = {"memory", "pids", "cpu"};
-
-static bool make_group(int which) {
-    for (size_t i = 0; i < 3; i++) {
-        char path[200];
-        snprintf(path, sizeof path, "/sys/fs/cgroup/%s/%s", controllers[i], group);
-        mkdir(path, 0755);
-        snprintf(path, sizeof path, "/sys/fs/cgroup/%s/%s/t%d", controllers[i], group, which);
-        if (mkdir(path, 0755) != 0)
-            return false;
-    }
-    return write_group("memory", which, "memory.limit_in_bytes", "8388608") && write_group("pids", which, "pids.max", "20");
-}
-
-/* Kills all that is in the tenant's group. */
-static void kill_group(int which) {
-    char path[200];
-    snprintf(path, sizeof path, "/sys/fs/cgroup/pids/%s/t%d/cgroup.procs", group, which);
-    for (int again = 0; again < 20; again++) {
-        FILE *file = fopen(path, "re");
-        int pid = 0, found = 0;
-        while (file && fscanf(file, "%d", &pid) == 1) {
-            kill(pid, SIGKILL);
-            found = 1;
-        }
-        if (file)
-            fclose(file);
-        if (!found)
-            return;
-        usleep(1000);
-    }
-}
-
 const char *tenants_begin(void) {
-    snprintf(group, sizeof group, "lee-tenants-%d", (int)getpid());
-    has_cgroups = true;
     for (int i = 0; i < TENANTS; i++) {
         tenants[i].socket = -1;
         pthread_mutex_init(&tenants[i].lock, NULL);
-        has_cgroups = has_cgroups && make_group(i);
     }
     signal(SIGPIPE, SIG_IGN);
-    return has_cgroups ? "cgroup v1" : "setrlimit";
+    const char *groups = cgroups_begin(TENANTS);
+    return groups ? groups : "setrlimit";
 }
 
 static void run_tenant(int which, int socket) {
-    char me[16];
-    snprintf(me, sizeof me, "%d", (int)getpid());
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
-    if (has_cgroups) {
-        for (size_t i = 0; i < 3; i++)
-            write_group(controllers[i], which, "cgroup.procs", me);
-    } else {
+    cgroup_enter(which);
+    if (!cgroups_bound_memory()) {
+        pthread_attr_t small; /* a thread's stack counts in full, and would have 8 MB */
+        pthread_attr_init(&small);
+        pthread_attr_setstacksize(&small, 256 << 10);
+        pthread_setattr_default_np(&small);
         setrlimit(RLIMIT_DATA, &(struct rlimit){8 << 20, 8 << 20});
     }
     static char body[1 << 20];
@@ -137,8 +89,7 @@ static void stop(int which) {
     close(tenants[which].socket);
     tenants[which].socket = -1;
     kill(tenants[which].process, SIGKILL);
-    if (has_cgroups)
-        kill_group(which);
+    cgroup_kill(which);
     waitpid(tenants[which].process, NULL, 0);
 }
 
@@ -176,15 +127,6 @@ void tenants_end(void) {
     for (int i = 0; i < TENANTS; i++) {
         if (tenants[i].socket >= 0)
             stop(i);
-        for (size_t k = 0; has_cgroups && k < 3; k++) {
-            char path[200];
-            snprintf(path, sizeof path, "/sys/fs/cgroup/%s/%s/t%d", controllers[k], group, i);
-            rmdir(path);
-        }
     }
-    for (size_t k = 0; has_cgroups && k < 3; k++) {
-        char path[200];
-        snprintf(path, sizeof path, "/sys/fs/cgroup/%s/%s", controllers[k], group);
-        rmdir(path);
-    }
+    cgroups_end();
 }

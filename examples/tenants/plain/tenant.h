@@ -7,7 +7,7 @@
 
 enum { TENANTS = 200, PATIENCE = 500 /* milliseconds, as in ../tenants.lh */ };
 
-/* What bounds them: "cgroup v1" or "setrlimit". */
+/* What bounds them: "cgroup v2", "cgroup v1" or "setrlimit". */
 const char *tenants_begin(void);
 /* Hands the client and the request to the tenant's process. False if that failed: then the process
  * was killed, with what it had forked, and the next request starts it again. */
