@@ -99,7 +99,21 @@ impl Checker<'_> {
         self.load(e)
     }
 
+    /// Reports that the value of a struct whose members are not known is read or assigned.
+    pub(crate) fn reject_open_record(&mut self, place: &Expr) -> bool {
+        let ty = place.ty.ty;
+        let is_open = matches!(self.kind(ty), TyKind::Record(_)) && !self.program.types.is_complete(ty);
+        if is_open {
+            let text = self.show(ty);
+            self.error(codes::INCOMPLETE, place.span, format!("`{text}` is not defined here: it has no value"));
+        }
+        is_open
+    }
+
     fn load(&mut self, e: Expr) -> Expr {
+        if self.reject_open_record(&e) {
+            return self.error_node(e.span);
+        }
         if self.checked() && self.is_tagged_by(&e) {
             self.error_help(
                 codes::TAGGED,
