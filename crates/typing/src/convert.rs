@@ -1082,6 +1082,12 @@ impl Checker<'_> {
     /// Whether the bounds of `p` give those of `q`; reports if not.
     fn bounds_fit(&mut self, e: &Expr, p: &Pointer, q: &Pointer, why: Why) -> bool {
         use Bounds::*;
+        let counts = |bounds| matches!(bounds, Fat | Counted(_));
+        let is_record = matches!(self.kind(p.target.ty), TyKind::Record(_));
+        // Where one element ends. The struct may be defined further down.
+        if p.bounds != q.bounds && (counts(p.bounds) || counts(q.bounds)) && is_record && self.muted == 0 {
+            self.sizes_needed.push((p.target.ty, e.span));
+        }
         match (p.bounds, q.bounds) {
             (a, b) if a == b => true,
             (FatTerminated, _) => {
