@@ -23,6 +23,7 @@ pub fn erase(program: &mut Program) {
     let mut bodies = std::mem::take(&mut program.bodies);
     for body in &mut bodies {
         erase_body(&mut program.types, body);
+        mir::cursors::forget_ends(program, body);
     }
     program.bodies = bodies;
     for global in &mut program.globals {

@@ -68,6 +68,7 @@ pub fn instantiate(program: &mut Program) -> Result<(), InstanceError> {
         body.func = wanted.clone();
         Substitute { types: &mut program.types, args: &wanted.args }.body(&mut body);
         forget_empty_drops(program, &mut body);
+        mir::cursors::forget_ends(program, &mut body);
         let mut found = vec![];
         references(&body, &mut |f| found.push(f.clone()));
         work.extend(found.into_iter().rev());

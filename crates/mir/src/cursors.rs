@@ -37,3 +37,20 @@ pub fn beginning(body: &Body, cursor: Local) -> Option<&Place> {
     let (_, of) = stmts.filter_map(|stmt| stmt.kind.as_cursor()).find(|(local, _)| *local == cursor)?;
     Some(of)
 }
+
+/// Removes the ends of cursors that take nothing out of a slot. As long as a region is not known a
+/// cursor takes out; that it works on the exchange heap may come out later.
+pub fn forget_ends(program: &Program, body: &mut Body) {
+    let of_cursor = |stmt: &Stmt| stmt.kind.as_cursor_end();
+    let mut ends = body.blocks.iter().flat_map(|block| &block.stmts).filter_map(of_cursor).collect::<Vec<_>>();
+    let takes = |cursor: Local| {
+        let of = beginning(body, cursor);
+        of.is_some_and(|of| takes_out(program, body, of, &|local| is_cursor(body, local)))
+    };
+    ends.retain(|&cursor| !takes(cursor));
+    for stmt in body.blocks.iter_mut().flat_map(|block| &mut block.stmts) {
+        if of_cursor(stmt).is_some_and(|cursor| ends.contains(&cursor)) {
+            stmt.remove();
+        }
+    }
+}

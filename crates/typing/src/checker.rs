@@ -74,6 +74,8 @@ pub struct Checker<'a> {
     pub(crate) sink: Sink,
     /// Generic functions of the unit, among them its allocator wrappers, and their text.
     pub(crate) wrappers: rustc_hash::FxHashMap<Symbol, Span>,
+    /// Structs whose size bounds need, and where.
+    pub(crate) sizes_needed: Vec<(Ty, Span)>,
     /// While above zero, reports are dropped (inference rounds, unevaluated tries).
     pub(crate) muted: u32,
     /// Declarations that were reported to lack something, with the code.
@@ -151,6 +153,7 @@ impl<'a> Checker<'a> {
             options,
             sink: Sink::default(),
             wrappers: Default::default(),
+            sizes_needed: vec![],
             muted: 0,
             blamed: FxHashMap::default(),
             owned_in: FxHashMap::default(),
@@ -359,6 +362,18 @@ impl<'a> Checker<'a> {
         self.count_uses();
         self.keep_headers();
         self.check_reachable();
+        for (ty, span) in std::mem::take(&mut self.sizes_needed) {
+            if !self.program.types.is_complete(ty) {
+                let text = self.show(ty);
+                let message = format!("bounds need the size of `{text}`, which is never defined");
+                self.error_help(
+                    codes::INCOMPLETE,
+                    span,
+                    message,
+                    "define the struct, or leave the pointers without bounds",
+                );
+            }
+        }
         for at in 0..self.program.globals.len() {
             let global = &self.program.globals[at];
             let (ty, span, defined) = (global.ty, global.span, global.init.is_some());

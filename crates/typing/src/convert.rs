@@ -100,7 +100,21 @@ impl Checker<'_> {
         self.load(e)
     }
 
+    /// Reports that the value of a struct whose members are not known is read or assigned.
+    pub(crate) fn reject_open_record(&mut self, place: &Expr) -> bool {
+        let ty = place.ty.ty;
+        let is_open = matches!(self.kind(ty), TyKind::Record(_)) && !self.program.types.is_complete(ty);
+        if is_open {
+            let text = self.show(ty);
+            self.error(codes::INCOMPLETE, place.span, format!("`{text}` is not defined here: it has no value"));
+        }
+        is_open
+    }
+
     fn load(&mut self, e: Expr) -> Expr {
+        if self.reject_open_record(&e) {
+            return self.error_node(e.span);
+        }
         if self.checked() && self.is_tagged_by(&e) {
             self.error_help(
                 codes::TAGGED,
@@ -1072,6 +1086,12 @@ impl Checker<'_> {
     /// Whether the bounds of `p` give those of `q`; reports if not.
     fn bounds_fit(&mut self, e: &Expr, p: &Pointer, q: &Pointer, why: Why) -> bool {
         use Bounds::*;
+        let counts = |bounds| matches!(bounds, Fat | Counted(_));
+        let is_record = matches!(self.kind(p.target.ty), TyKind::Record(_));
+        // Where one element ends. The struct may be defined further down.
+        if p.bounds != q.bounds && (counts(p.bounds) || counts(q.bounds)) && is_record && self.muted == 0 {
+            self.sizes_needed.push((p.target.ty, e.span));
+        }
         match (p.bounds, q.bounds) {
             (a, b) if a == b => true,
             (FatTerminated, _) => {

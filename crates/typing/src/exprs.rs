@@ -387,6 +387,13 @@ impl Checker<'_> {
             );
             return true;
         }
+        if matches!(self.kind(place.ty.ty), TyKind::Func(_)) {
+            self.error(codes::PLACE, place.span, "this is a function, not a place that can be assigned");
+            return true;
+        }
+        if self.reject_open_record(place) {
+            return true;
+        }
         if matches!(self.kind(place.ty.ty), TyKind::Array { .. }) {
             self.error_help(
                 codes::PLACE,

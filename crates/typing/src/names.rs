@@ -133,7 +133,7 @@ impl Checker<'_> {
         }
         if self.options.advice.iter().any(|(n, _)| n == name.as_str()) {
             self.foreign_use(name, span);
-            self.scopes.declare(name, Entity::Poison, span);
+            self.poison_unknown(name, span);
             return self.error_node(span);
         }
         if let Some(report) = allocation_word(name.as_str(), span) {
@@ -147,9 +147,15 @@ impl Checker<'_> {
             report = report.help(format!("did you mean `{near}`?"));
         }
         self.report(report);
-        // One mistake, one error.
-        self.scopes.declare(name, Entity::Poison, span);
+        self.poison_unknown(name, span);
         self.error_node(span)
+    }
+
+    /// One mistake, one error. What is only tried reports nothing, so the mistake is still to come.
+    fn poison_unknown(&mut self, name: Symbol, span: Span) {
+        if self.muted == 0 {
+            self.scopes.declare(name, Entity::Poison, span);
+        }
     }
 
     pub(crate) fn nearest(&mut self, name: &str) -> Option<Symbol> {

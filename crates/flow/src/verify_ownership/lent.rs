@@ -12,6 +12,7 @@ use typing::types::{Bounds, Own, Pointer, Region, Ty, TyKind};
 
 use super::memory::{plain_path, Base, Loan, Memory, Null, Value};
 use super::walk::Walker;
+use crate::lenders::given_to_leaves;
 
 impl Walker<'_> {
     /// Whether a place is an owned path: from a local through fields and `unique` pointers.
@@ -129,11 +130,27 @@ impl Walker<'_> {
         }
     }
 
+    /// Whether what the statement makes is passed to leaves, and nothing else becomes of it.
+    fn goes_to_leaves(&mut self) -> bool {
+        let block = self.body.blocks.get(self.at.0 .0 as usize);
+        let made = block.and_then(|block| block.stmts.get(self.at.1)).and_then(|stmt| stmt.kind.as_assign());
+        let (program, known, body) = (self.program, self.known, self.body);
+        let given = self.given.get_or_insert_with(|| given_to_leaves(program, &known.leaves, body));
+        made.and_then(|(dest, _)| dest.as_local()).is_some_and(|local| given.contains(&local))
+    }
+
     /// A statement lends an owned path.
     pub(super) fn lends(&mut self, m: &Memory, kind: BorrowKind, place: &Place) {
         if m.no_loans {
             return;
         }
+        // An address that is passed to leaves and goes nowhere else changes nothing that owns, and
+        // is gone when they return: it does no more than a shared pointer to the same. What one of
+        // them returns has a token of its own, which dies where a slot may be emptied (`calls`).
+        let kind = match kind {
+            BorrowKind::Slot if self.goes_to_leaves() => BorrowKind::Shared,
+            kind => kind,
+        };
         let agrees = |l: Loan| match self.loan_site(l) {
             Some((other, lent)) if is_related(&lent, place) => {
                 let read_only = other.is_read_only() && kind.is_read_only();

@@ -74,6 +74,10 @@ impl Walker<'_> {
                 let lends_pointer = kind.lends_pointer();
                 let in_slot = lends_pointer && self.is_slot(place) && owns(&self.program.types, self.place_ty(place));
                 if in_slot {
+                    // A look on the way there ends with other code. What is lent is gone from
+                    // there on as well, and wherever else a slot may be emptied; so the variable
+                    // that gets it keeps no look.
+                    value.needs.retain(|token| !m.looks.contains(token));
                     let token = m.token(Thing { alive: true, zeroed: false, owed: false, lent: false, depth: 0 });
                     m.in_slots.insert(token);
                     value.needs.insert(token);

@@ -37,6 +37,8 @@ pub(crate) struct Walker<'a> {
     pub(super) hidden: FxHashSet<Local>,
     /// Locals that hold what is lent to this function or to a call.
     pub(super) lent: FxHashSet<Local>,
+    /// Temporaries that are passed to leaves, and nothing else, once someone asks.
+    pub(super) given: Option<FxHashSet<Local>>,
     pub(super) cursors: Vec<(Local, Place)>,
     /// The struct that was unpacked last, and the names of what it hid.
     pub(super) unpacked: Option<(Place, Vec<u32>)>,
@@ -74,6 +76,7 @@ impl<'a> Walker<'a> {
             resolver: Resolver::new(body),
             hidden: hidden(body),
             lent: FxHashSet::default(),
+            given: None,
             cursors: vec![],
             unpacked: None,
             bounds: Self::bounds(program, body),

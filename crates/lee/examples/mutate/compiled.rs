@@ -2,7 +2,7 @@
 //! the oracle said.
 
 use crate::commands::{build_sanitized, head, run, run_sanitized, Outcome};
-use crate::judge::Ran;
+use crate::judge::{printed, Ran};
 use crate::mutant::Mutant;
 use std::fs;
 use std::path::Path;
@@ -56,7 +56,9 @@ fn differs(ran: &Ran, outcome: &Outcome) -> Option<String> {
     match ran {
         _ if sanitized => Some(said()),
         Ran::Fine(status, _) if outcome.status != (status & 0xff).to_string() => Some(said()),
-        Ran::Fine(_, out) if outcome.output != String::from_utf8_lossy(out) => Some("it prints something else".into()),
+        Ran::Fine(_, out) if printed(outcome.output.as_bytes()) != printed(out) => {
+            Some("it prints something else".into())
+        }
         Ran::Fault(message) if !outcome.errors.contains("fault") => Some(format!("no fault `{message}`: {}", said())),
         _ => None,
     }

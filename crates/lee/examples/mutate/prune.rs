@@ -12,6 +12,9 @@ use source::{Span, Symbol};
 use std::collections::{HashMap, HashSet};
 use syntax::ast::*;
 
+/// What programs call without its name: typing gives views to `%.*s` by it, if it is declared.
+const UNNAMED: &str = "lee_string_within";
+
 /// The text without the items before `own` that are not needed, and where its own part begins now.
 /// `unit` is the text's tree.
 pub fn pruned(text: &str, own: u32, unit: &Unit) -> (String, u32) {
@@ -25,6 +28,7 @@ pub fn pruned(text: &str, own: u32, unit: &Unit) -> (String, u32) {
     let mut kept = vec![false; candidates.len()];
     let mut texts = vec![&text[own as usize..]];
     texts.extend(operators::SOURCES);
+    texts.push(UNNAMED);
     for (number, item) in candidates.iter().enumerate() {
         if matches!(item.kind, ItemKind::Asm(_)) {
             kept[number] = true;
