@@ -79,6 +79,7 @@ pub fn read(source: &Source, text: Vec<u8>) -> Result<Unit, String> {
         plain_c: true,
         gnu89_inline: source.gnu89_inline(),
         free_shared: false,
+        words_wanted: false,
         advice: vec![],
         library: None,
     };

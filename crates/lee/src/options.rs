@@ -60,6 +60,8 @@ pub enum Item {
 /// What is common to all commands that compile.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
+    /// Nothing is inferred that `--fix` could write.
+    pub words_wanted: bool,
     /// `--cc`
     pub cc: Option<String>,
     /// `--release`

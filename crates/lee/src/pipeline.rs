@@ -35,6 +35,8 @@ pub struct Settings {
     pub library: Option<PathBuf>,
     /// `-Wno-free-shared`: `free` of a shared pointer is a warning.
     pub free_shared: bool,
+    /// Bounds of parameters of `static` functions are not inferred: words are looked for to write.
+    pub words_wanted: bool,
     /// `-Wno-leak`: leaks of heap objects are warnings.
     pub leaks: bool,
     /// `--no-gc`: there is no collector.
@@ -124,6 +126,7 @@ fn typing_options(settings: &Settings) -> typing::Options {
         plain_c: settings.dialect == Dialect::C,
         gnu89_inline: settings.gnu89_inline,
         free_shared: settings.free_shared,
+        words_wanted: settings.words_wanted,
         advice: settings.advice.clone(),
         library: settings.library.clone().filter(|_| settings.dialect == Dialect::Leeward),
     }
@@ -261,6 +264,7 @@ pub fn interpreted(
         plain_c: false,
         gnu89_inline: settings.gnu89_inline,
         free_shared: settings.free_shared,
+        words_wanted: settings.words_wanted,
         advice: settings.advice.clone(),
         library: settings.library.clone(),
     };

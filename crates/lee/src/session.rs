@@ -139,6 +139,7 @@ impl Session {
             leaks: self.options.warnings.iter().any(|w| w == "no-leak"),
             no_gc: self.options.no_gc,
             free_shared: self.options.warnings.iter().any(|w| w == "no-free-shared"),
+            words_wanted: self.options.words_wanted,
             advice: self.home.advice(),
             verify: self.options.verify,
             debug: self.options.profile == Profile::Debug,

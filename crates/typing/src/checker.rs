@@ -22,6 +22,8 @@ pub struct Options {
     pub plain_c: bool,
     /// `-Wno-free-shared`: `free` of a shared pointer is a warning.
     pub free_shared: bool,
+    /// Bounds of parameters of `static` functions are not inferred.
+    pub words_wanted: bool,
     /// GNU's older rules for `inline` (`-std=gnu89`).
     pub gnu89_inline: bool,
     /// Names of foreign functions with advice what to use instead (`library/unsafe.txt`).

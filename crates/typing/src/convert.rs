@@ -1098,11 +1098,18 @@ impl Checker<'_> {
                 if q.bounds != Terminated {
                     self.need_bounds(e);
                 }
+                self.passes_string(why == Why::Arg && q.bounds == Fat && !q.target.quals.is_const);
                 true
             }
             (Terminated, Thin) => true,
             (Terminated, Fat | Counted(_)) => {
                 self.need_bounds(e);
+                self.passes_string(why == Why::Arg && q.bounds == Fat && !q.target.quals.is_const);
+                true
+            }
+            // A string, which is measured, or a local array with a zero in it, which is looked for.
+            (Terminated, FatTerminated) if why == Why::Arg && self.passes_to_inferred_string() => true,
+            (Fat, FatTerminated) if why == Why::Arg && self.passes_to_inferred_string() && self.rooted_in_local(e) => {
                 true
             }
             (Thin, Fat | Counted(_)) => {

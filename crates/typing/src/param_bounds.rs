@@ -115,7 +115,7 @@ impl Checker<'_> {
                 }
             }
             match p.bounds {
-                Bounds::Thin if need.string && need.back => p.bounds = Bounds::FatTerminated,
+                Bounds::Thin if need.string && (need.back || need.bounds) => p.bounds = Bounds::FatTerminated,
                 Bounds::Thin if need.string => p.bounds = Bounds::Terminated,
                 Bounds::Thin if need.bounds => p.bounds = Bounds::Fat,
                 _ => {}
@@ -131,7 +131,7 @@ impl Checker<'_> {
     /// The value has no bounds, or is no string, and has to: whether that can be had by a parameter
     /// that it comes from.
     pub(crate) fn learn_need(&mut self, e: &Expr, need: Need) -> bool {
-        if self.read_only.learnt.bounds.settled || !self.checked() {
+        if self.options.words_wanted || self.read_only.learnt.bounds.settled || !self.checked() {
             return false;
         }
         let Some((local, depth)) = self.source_of(e, 0) else { return false };
@@ -143,13 +143,26 @@ impl Checker<'_> {
         self.learn(local, need)
     }
 
-    fn learn(&mut self, parameter: LocalId, need: Need) -> bool {
-        let Some(parameter) = self.learnable(parameter) else { return false };
+    fn learn(&mut self, local: LocalId, need: Need) -> bool {
+        let Some(parameter) = self.learnable(local) else { return false };
+        let known = self.read_only.learnt.bounds.needs.get(&parameter).copied().unwrap_or_default();
+        // What it has got already does not help, and a word that is written stays.
+        let written = !(known.bounds || known.string) && !self.is_thin(local);
+        if known.and(need) == known || (written && need != Need::STRINGS) {
+            return false;
+        }
         if self.muted == 0 {
-            let known = self.read_only.bounds.needs.entry(parameter).or_default();
-            *known = known.and(need);
+            let found = self.read_only.bounds.needs.entry(parameter).or_default();
+            *found = found.and(need);
         }
         true
+    }
+
+    fn is_thin(&self, local: LocalId) -> bool {
+        let function = self.f.as_ref().and_then(|f| self.program.functions.get(f.func?.0 as usize));
+        let fty = function.and_then(|function| self.program.types.as_func(function.ty));
+        let ty = fty.and_then(|fty| fty.params.get(local.0 as usize).map(|param| param.ty));
+        ty.and_then(|ty| self.program.types.as_pointer(ty)).is_some_and(|p| p.bounds == Bounds::Thin)
     }
 
     /// A local that may be written through steps back: if a string of a parameter is in it, that has to
@@ -184,6 +197,22 @@ impl Checker<'_> {
         if !learnt {
             self.read_only.bounds.refused.insert(parameter);
         }
+    }
+
+    /// A string is passed. If the parameter was found to need bounds, it is a string with bounds: those
+    /// of characters that are written end before the zero, which the body may look for.
+    pub(crate) fn passes_string(&mut self, written: bool) {
+        let Some(parameter) = self.read_only.passing.filter(|_| written && self.muted == 0) else { return };
+        if self.read_only.learnt.bounds.needs.get(&parameter).is_some_and(|need| need.bounds && !need.string) {
+            let found = self.read_only.bounds.needs.entry(parameter).or_default();
+            *found = found.and(Need::STRING);
+        }
+    }
+
+    /// Whether what is passed goes to a parameter that was found to be a string with bounds.
+    pub(crate) fn passes_to_inferred_string(&self) -> bool {
+        let needs = &self.read_only.learnt.bounds.needs;
+        self.read_only.passing.is_some_and(|parameter| needs.get(&parameter).is_some_and(|need| need.string))
     }
 
     /// The parameter that a value comes from, and behind how many pointers it was read there.

@@ -174,6 +174,7 @@ impl Corpus {
             plain_c: false,
             gnu89_inline: false,
             free_shared: settings.free_shared,
+            words_wanted: settings.words_wanted,
             advice: vec![],
             library: settings.library.clone(),
         };

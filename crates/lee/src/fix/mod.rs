@@ -118,7 +118,9 @@ fn work(session: &Session, least: Applicability, copied_as: &dyn Fn(&Path) -> Pa
         return Err(Failure::usage("standard input ('-') is not a file that can be changed"));
     }
     let mirror = Mirror::new(&names, copied_as)?;
-    let options = Options { preprocessor: mirror.options(&session.options.preprocessor), ..session.options.clone() };
+    // Words are written for what could be inferred, too: a count costs less than bounds.
+    let preprocessor = mirror.options(&session.options.preprocessor);
+    let options = Options { preprocessor, words_wanted: true, ..session.options.clone() };
     let session = &Session::new(options)?;
     let outside = includes::outside(&mirror);
     // What cannot change may get anything, too.
