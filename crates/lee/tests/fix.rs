@@ -135,8 +135,7 @@ fn only_files_that_are_named_and_can_be_written_change() -> Done {
 
 #[test]
 fn json_has_the_edits() -> Done {
-    let source =
-        "int two(int *p) { return p[1]; }\n\nint main(void) {\n    int x[2] = { 0 };\n    return two(x);\n}\n";
+    let source = "int two(int *p) { return p[1]; }\n\nint main(void) {\n    int x[2] = { 0 };\n    return two(x);\n}\n";
     let folder = fresh("json", &Texts::from([("json.lee".to_string(), source.as_bytes().to_vec())]))?;
     let output = text(
         Command::new(support::lee())

@@ -218,6 +218,7 @@ impl Checker<'_> {
             }
             let why = if keeps { Why::Store } else { why };
             self.read_only.passing = name.filter(|_| why == Why::Arg && self.tracked()).map(|name| (name, at as u32));
+            self.passes_on(&value);
             let mut value = self.coerce(value, param.ty, why);
             self.lend_to_reader(&mut value, fty, at);
             self.read_only.passing = None;

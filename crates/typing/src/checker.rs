@@ -58,7 +58,7 @@ pub fn check(unit: &ast::Unit, map: &SourceMap, options: &Options, sink: &mut Si
 
 /// Passes over a unit at most. What is learnt settles after two or three; the last one knows
 /// nothing.
-const MAX_PASSES: usize = 8;
+const MAX_PASSES: usize = 12;
 
 /// A value known at compile time, kept for `constexpr` and `const` scalars.
 #[derive(Clone, Debug, PartialEq)]

@@ -557,7 +557,7 @@ impl Checker<'_> {
     /// Reports that a value does not fit.
     pub(crate) fn mismatch(&mut self, e: &Expr, to: Ty, why: Why) {
         let wanted = to;
-        if why == Why::Arg {
+        if why == Why::Arg && !self.passes_strings(e) {
             self.passes_without(e, Need::STRINGS);
         }
         let (from, to) = (self.show(e.ty.ty), self.show(to));

@@ -62,6 +62,8 @@ pub struct Inferred {
     pub reads: bool,
     /// A parameter that was assigned.
     pub source: Option<LocalId>,
+    /// The parameter that a value was read from, and behind how many pointers.
+    pub from: Option<(LocalId, u32)>,
     /// A shared value that was assigned, and the declaration that it has its type from: why it is
     /// not freed.
     pub shared: Option<(Span, Option<Span>)>,
@@ -182,6 +184,7 @@ impl Checker<'_> {
             returned: false,
             reads: p.target.quals.is_const,
             source: None,
+            from: None,
             shared: None,
         });
         let phase = f.phase;
@@ -223,6 +226,10 @@ impl Checker<'_> {
         let Some(p) = self.program.types.as_pointer(value.ty.ty) else { return };
         self.note_ownership(local, value, p.own);
         self.note_rebound(local, value);
+        let from = self.source_of(value, 0);
+        if let Some(state) = self.inferred_mut(local) {
+            state.from = from.or(state.from);
+        }
         let reach = self.reach(value);
         let (bounds, span) = (p.bounds, value.span);
         let declared = self.declaration_of(value);

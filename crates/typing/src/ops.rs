@@ -643,6 +643,11 @@ impl Checker<'_> {
         // An end pointer lies one past the last element: kept with its bounds, it may.
         self.need_bounds(&a);
         self.need_bounds(&b);
+        match (p.bounds, q.bounds) {
+            (Bounds::Fat, Bounds::Thin) => _ = self.learn_need(&b, Need::BOUNDS),
+            (Bounds::Thin, Bounds::Fat) => _ = self.learn_need(&a, Need::BOUNDS),
+            _ => {}
+        }
         let void = matches!(self.kind(p.target.ty), TyKind::Void) || matches!(self.kind(q.target.ty), TyKind::Void);
         let same = self.program.types.same_modulo_regions(p.target.ty, q.target.ty)
             || self.targets_agree(p.target.ty, q.target.ty, true)

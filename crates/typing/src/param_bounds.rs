@@ -82,10 +82,8 @@ impl LearntBounds {
         if out.needs == self.needs && out.refused == self.refused {
             return None;
         }
-        Some(match last {
-            true => LearntBounds { settled: true, ..LearntBounds::default() },
-            false => out,
-        })
+        // What is known stays, and what is missing is reported.
+        Some(LearntBounds { settled: last, ..out })
     }
 }
 
@@ -137,7 +135,7 @@ impl Checker<'_> {
         let Some((local, depth)) = self.source_of(e, 0) else { return false };
         let need = match depth {
             0 => Need { strings: false, ..need },
-            _ if need.string || need.strings => Need::STRINGS,
+            1 if need.string || need.strings || self.is_character_pointer(e) => Need::STRINGS,
             _ => return false,
         };
         self.learn(local, need)
@@ -158,6 +156,21 @@ impl Checker<'_> {
         true
     }
 
+    fn is_character_pointer(&self, e: &Expr) -> bool {
+        let types = &self.program.types;
+        types.as_pointer(e.ty.ty).is_some_and(|p| types.is_character(p.target.ty))
+    }
+
+    /// An argument goes to a parameter that was found to need something in this pass: so does the
+    /// parameter that it comes from.
+    pub(crate) fn passes_on(&mut self, e: &Expr) {
+        let Some(parameter) = self.read_only.passing else { return };
+        let Some(need) = self.read_only.bounds.needs.get(&parameter).copied() else { return };
+        if self.program.types.as_pointer(e.ty.ty).is_some_and(|p| p.bounds == Bounds::Thin) {
+            self.learn_need(e, need);
+        }
+    }
+
     fn is_thin(&self, local: LocalId) -> bool {
         let function = self.f.as_ref().and_then(|f| self.program.functions.get(f.func?.0 as usize));
         let fty = function.and_then(|function| self.program.types.as_func(function.ty));
@@ -171,7 +184,10 @@ impl Checker<'_> {
         let Some(f) = &self.f else { return };
         let source = match local.0 < f.params {
             true => Some(local),
-            false => f.local_keys.get(&local).and_then(|key| f.inferred.get(key)).and_then(|state| state.source),
+            false => {
+                let state = f.local_keys.get(&local).and_then(|key| f.inferred.get(key));
+                state.and_then(|state| state.from).filter(|from| from.1 == 0).map(|from| from.0)
+            }
         };
         let Some(parameter) = source.and_then(|source| Some((source, self.learnable(source)?))) else { return };
         if self.read_only.learnt.bounds.needs.get(&parameter.1).is_some_and(|need| need.string) {
@@ -209,6 +225,20 @@ impl Checker<'_> {
         }
     }
 
+    /// Strings are passed to a parameter that was found to need bounds: its elements are strings.
+    pub(crate) fn passes_strings(&mut self, e: &Expr) -> bool {
+        let Some(parameter) = self.read_only.passing.filter(|_| self.muted == 0) else { return false };
+        let types = &self.program.types;
+        let inner = types.as_pointer(e.ty.ty).and_then(|p| types.as_pointer(p.target.ty));
+        let known = self.read_only.learnt.bounds.needs.get(&parameter).is_some_and(|need| need.bounds && !need.strings);
+        if !known || inner.is_none_or(|p| p.bounds != Bounds::Terminated) {
+            return false;
+        }
+        let found = self.read_only.bounds.needs.entry(parameter).or_default();
+        *found = found.and(Need::STRINGS);
+        true
+    }
+
     /// Whether what is passed goes to a parameter that was found to be a string with bounds.
     pub(crate) fn passes_to_inferred_string(&self) -> bool {
         let needs = &self.read_only.learnt.bounds.needs;
@@ -216,7 +246,7 @@ impl Checker<'_> {
     }
 
     /// The parameter that a value comes from, and behind how many pointers it was read there.
-    fn source_of(&self, e: &Expr, depth: u32) -> Option<(LocalId, u32)> {
+    pub(crate) fn source_of(&self, e: &Expr, depth: u32) -> Option<(LocalId, u32)> {
         match &*e.kind {
             ExprKind::Load(place) => match &*place.kind {
                 ExprKind::Local(id) => {
@@ -225,7 +255,7 @@ impl Checker<'_> {
                         return Some((*id, depth));
                     }
                     let state = f.local_keys.get(id).and_then(|key| f.inferred.get(key))?;
-                    state.source.map(|source| (source, depth))
+                    state.from.map(|(source, own)| (source, own + depth))
                 }
                 ExprKind::Deref(p) | ExprKind::IndexPointer(p, _) if depth == 0 => self.source_of(p, 1),
                 _ => None,
