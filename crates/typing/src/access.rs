@@ -4,6 +4,7 @@ use crate::checker::Checker;
 use crate::codes;
 use crate::names::distance;
 use crate::param_bounds::Need;
+use crate::steps_back::is_constant;
 use crate::tree::*;
 use crate::types::*;
 use source::{with_article, Diagnostic, Span, Symbol};
@@ -260,7 +261,7 @@ impl Checker<'_> {
             && p.bounds == Bounds::Thin
             && !matches!(*index.kind, ExprKind::Int(0))
             && !self.need_bounds(&base)
-            && !self.learn_need(&base, Need::BOUNDS)
+            && (is_constant(&index) || !self.learn_need(&base, Need::BOUNDS))
         {
             // The element's type is known all the same.
             self.no_bounds(&base, p, span, "indexed");

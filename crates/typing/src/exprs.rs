@@ -222,6 +222,10 @@ impl Checker<'_> {
         let a = self.expr_expecting(then, expected);
         let b = self.expr_expecting(other, expected);
         let (a, b) = (self.rvalue(a), self.rvalue(b));
+        // Null is what the context makes of it.
+        if matches!(*cond.kind, ExprKind::Int(_)) && self.is_null_constant(&a) && self.is_null_constant(&b) {
+            return a;
+        }
         let Some((a, b, ty)) = self.unify_arms(a, b, span) else { return self.error_node(span) };
         if let (ExprKind::Int(n), ExprKind::Int(x), ExprKind::Int(y)) = (&*cond.kind, &*a.kind, &*b.kind) {
             let value = if *n != 0 { *x } else { *y };

@@ -4,7 +4,7 @@ use crate::checker::Checker;
 use crate::codes;
 use crate::convert::{is_comparison, Why};
 use crate::param_bounds::Need;
-use crate::steps_back::is_negative;
+use crate::steps_back::{is_constant, is_negative};
 use crate::tree::*;
 use crate::types::*;
 use source::{with_article, Diagnostic, Span, Symbol};
@@ -344,7 +344,7 @@ impl Checker<'_> {
         if let Some(p) = self.program.types.as_pointer(ty) {
             let value = self.rvalue(place.clone());
             let value = self.looked(value);
-            if !self.check_arithmetic(&value, p, span) {
+            if !self.check_arithmetic(&value, p, false, span) {
                 return self.error_node(span);
             }
             self.reject_counted_step(&place, span);
@@ -384,7 +384,8 @@ impl Checker<'_> {
     }
 
     /// Whether arithmetic on the pointer is possible; reports if not.
-    fn check_arithmetic(&mut self, value: &Expr, p: Pointer, span: Span) -> bool {
+    /// A step by a constant asks for a word in a parameter, as a constant index does.
+    fn check_arithmetic(&mut self, value: &Expr, p: Pointer, by_constant: bool, span: Span) -> bool {
         if self.tracked() && matches!(p.own, Own::Unique | Own::Rc | Own::Any | Own::Param(_)) {
             self.error_help(
                 codes::OWNERSHIP,
@@ -413,7 +414,7 @@ impl Checker<'_> {
         if self.checked()
             && p.bounds == Bounds::Thin
             && !self.need_bounds(value)
-            && !self.learn_need(value, Need::BOUNDS)
+            && (by_constant || !self.learn_need(value, Need::BOUNDS))
         {
             self.no_bounds(value, p, span, "moved");
         }
@@ -427,7 +428,7 @@ impl Checker<'_> {
     pub(crate) fn pointer_plus(&mut self, p: Expr, i: Expr, minus: bool, span: Span) -> Expr {
         let p = if self.tracked() { self.borrowed(p) } else { p };
         let Some(pointer) = self.program.types.as_pointer(p.ty.ty) else { return self.error_node(span) };
-        if !self.check_arithmetic(&p, pointer, span) {
+        if !self.check_arithmetic(&p, pointer, is_constant(&i), span) {
             return self.error_node(span);
         }
         let i = self.promote(i);
@@ -683,7 +684,7 @@ impl Checker<'_> {
             }
             let old = self.rvalue(place.clone());
             let old = self.looked(old);
-            if !self.check_arithmetic(&old, p, span) {
+            if !self.check_arithmetic(&old, p, is_constant(&value), span) {
                 return self.error_node(span);
             }
             self.reject_counted_step(&place, span);

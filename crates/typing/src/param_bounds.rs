@@ -145,7 +145,7 @@ impl Checker<'_> {
         let Some(parameter) = self.learnable(local) else { return false };
         let known = self.read_only.learnt.bounds.needs.get(&parameter).copied().unwrap_or_default();
         // What it has got already does not help, and a word that is written stays.
-        let written = !(known.bounds || known.string) && !self.is_thin(local);
+        let written = !(known.bounds || known.string || self.is_thin(local));
         if known.and(need) == known || (written && need != Need::STRINGS) {
             return false;
         }

@@ -569,7 +569,8 @@ impl Checker<'_> {
                 && word != name.as_str()
                 && !matches!(word, "if" | "while" | "for" | "switch" | "return" | "sizeof")
                 && !self.is_library(Symbol::new(word));
-            !own(word) && !(base(word) && !self.is_local_variable(Symbol::new(word))) && !other
+            let seen = base(word) && !self.is_local_variable(Symbol::new(word));
+            !(own(word) || seen || other)
         })
     }
 
@@ -804,17 +805,21 @@ fn ends_program(name: Symbol) -> bool {
     ["exit", "_exit", "abort"].contains(&name.as_str())
 }
 
-/// The words of a text, with where they begin.
+/// The words of a preprocessed text, with where they begin; those of line markers are left out.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut at = 0;
-    std::iter::from_fn(move || {
+    std::iter::from_fn(move || loop {
         let rest = text.get(at..)?;
-        let from = at + rest.find(is_word)?;
+        let from = at + rest.find(|c: char| is_word(c) || c == '#')?;
         let word = text.get(from..)?;
+        if word.starts_with('#') {
+            at = from + word.find('\n').unwrap_or(word.len());
+            continue;
+        }
         let length = word.find(|c| !is_word(c)).unwrap_or(word.len());
         at = from + length;
-        Some((from, word.get(..length)?))
+        return Some((from, word.get(..length)?));
     })
 }
 

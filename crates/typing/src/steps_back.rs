@@ -130,3 +130,12 @@ pub(crate) fn is_negative(e: &Expr) -> bool {
         _ => false,
     }
 }
+
+/// Whether it is a constant.
+pub(crate) fn is_constant(e: &Expr) -> bool {
+    match &*e.kind {
+        ExprKind::Int(_) => true,
+        ExprKind::Unary(UnOp::Neg, inner) | ExprKind::Convert(_, inner) => is_constant(inner),
+        _ => false,
+    }
+}

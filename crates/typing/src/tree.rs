@@ -887,6 +887,21 @@ impl BorrowKind {
         }
     }
 
+    /// What it is where it goes to functions only that change nothing that owns: an address is a
+    /// shared pointer there.
+    pub fn given_to_leaves(self) -> BorrowKind {
+        match self {
+            BorrowKind::Slot => BorrowKind::Shared,
+            BorrowKind::Shared
+            | BorrowKind::View
+            | BorrowKind::Any
+            | BorrowKind::Lend
+            | BorrowKind::Sight
+            | BorrowKind::Read
+            | BorrowKind::Look => self,
+        }
+    }
+
     /// Whether nothing is changed through what is lent: such loans of one place agree.
     pub fn is_read_only(self) -> bool {
         match self {

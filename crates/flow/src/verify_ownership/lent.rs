@@ -147,10 +147,8 @@ impl Walker<'_> {
         // An address that is passed to leaves and goes nowhere else changes nothing that owns, and
         // is gone when they return: it does no more than a shared pointer to the same. What one of
         // them returns has a token of its own, which dies where a slot may be emptied (`calls`).
-        let kind = match kind {
-            BorrowKind::Slot if self.goes_to_leaves() => BorrowKind::Shared,
-            kind => kind,
-        };
+        let at_leaves = kind.given_to_leaves();
+        let kind = if at_leaves != kind && self.goes_to_leaves() { at_leaves } else { kind };
         let agrees = |l: Loan| match self.loan_site(l) {
             Some((other, lent)) if is_related(&lent, place) => {
                 let read_only = other.is_read_only() && kind.is_read_only();
