@@ -23,8 +23,8 @@
  * group.c, each whose depth is a multiple of DEEP is a bank: those above it were told of more than
  * there is below it, in proportion to their number, and a charge or a check that finds enough there
  * ends there. What is given back stays there, up to twice as much. So what tasks cost (to start and
- * end, a stack that is noted, a switch) does not grow with the depth. Before somebody is found to be over a
- * limit, and before anybody is settled, what is prepaid is taken back. */
+ * end, a stack that is noted, a switch) does not grow with the depth. Before a custodian is
+ * found to be over a limit, and before one is settled, what is prepaid is taken back. */
 enum {
     DEEP = 16,
     PREPAID_BYTES = 1024, PREPAID_PART = 8, /* for each custodian above: so many bytes, such a part of a task */

@@ -1,6 +1,6 @@
 /* no_pointers.h: large tables of the runtime that hold no pointers into a heap.
  *
- * Static data that nobody names is read word by word in each collection (lee/globals.h), so such a
+ * Static data that is not named to the collector is read word by word in each collection (lee/globals.h), so such a
  * table costs each program that links it a few microseconds every time. */
 #ifndef LEE_SRC_NO_POINTERS_H
 #define LEE_SRC_NO_POINTERS_H
@@ -10,7 +10,7 @@
 #ifdef LEE_NO_GC
 #define LEE_NO_POINTERS(table)
 #else
-/* Behind the definition of a static variable; ends without a semicolon. */
+/* After the definition of a static variable, without a semicolon. */
 #define LEE_NO_POINTERS(table) \
     static const struct lee_global table##_global = {&(table), sizeof(table), NULL}; \
     static struct lee_globals table##_globals = {&table##_global, 1, NULL}; \

@@ -2,6 +2,39 @@
 
 use crate::ast::*;
 
+/// Whether the expression is a name, a constant or a size: it runs nothing, and changes nothing.
+pub fn is_simple(e: &Expr) -> bool {
+    matches!(
+        e.kind,
+        ExprKind::Ident(_)
+            | ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::Char(..)
+            | ExprKind::Str(_)
+            | ExprKind::Nullptr
+            | ExprKind::Bool(_)
+            | ExprKind::SizeofExpr(_)
+            | ExprKind::SizeofType(_)
+    )
+}
+
+/// Whether the expression is one of C's ways to write a null pointer.
+pub fn is_null(e: &Expr) -> bool {
+    match &without_casts(e).kind {
+        ExprKind::Nullptr => true,
+        ExprKind::Int(n) => n.value == 0,
+        _ => false,
+    }
+}
+
+/// What is cast, if the expression is a cast.
+pub fn without_casts(e: &Expr) -> &Expr {
+    match &e.kind {
+        ExprKind::Cast(_, inner) => without_casts(inner),
+        _ => e,
+    }
+}
+
 /// The operands of an expression. None of what is not evaluated (`sizeof e`, `typeof`), and none of
 /// statement expressions, whose statements are a block of their own.
 pub fn operands(e: &Expr) -> Vec<&Expr> {

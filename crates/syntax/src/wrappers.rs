@@ -13,7 +13,7 @@
 
 use crate::ast::*;
 use crate::lexer;
-use crate::visit::statements;
+use crate::visit::{is_null, statements};
 use source::{Sink, SourceMap, Span, Symbol};
 use std::collections::BTreeSet;
 
@@ -181,15 +181,6 @@ fn is_fresh(e: &Expr, fresh: &BTreeSet<Symbol>, known: &BTreeSet<Symbol>) -> boo
 fn is_allocation(e: &Expr, known: &BTreeSet<Symbol>) -> bool {
     let ExprKind::Call { callee, .. } = &e.kind else { return false };
     matches!(&callee.kind, ExprKind::Ident(name) if known.contains(name))
-}
-
-fn is_null(e: &Expr) -> bool {
-    match &e.kind {
-        ExprKind::Nullptr => true,
-        ExprKind::Int(n) => n.value == 0,
-        ExprKind::Cast(_, inner) => is_null(inner),
-        _ => false,
-    }
 }
 
 fn is_void(specs: &DeclSpecs) -> bool {

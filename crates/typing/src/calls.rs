@@ -10,6 +10,7 @@ use crate::types::*;
 use source::{with_article, Diagnostic, Span, Symbol};
 use std::rc::Rc;
 use syntax::ast;
+use syntax::visit::is_null;
 
 impl Checker<'_> {
     /// `callee(args)`
@@ -783,7 +784,7 @@ impl Checker<'_> {
             }
         }
         for (param, arg) in later {
-            if found.iter().any(|f| f.is_none()) && !crate::spread_counts::is_null(arg) {
+            if found.iter().any(|f| f.is_none()) && !is_null(arg) {
                 let ty = self.probe(arg);
                 self.unify_value(param, ty, &params, &mut found);
             }
@@ -848,7 +849,7 @@ impl Checker<'_> {
             ast::ExprKind::Call { callee, .. } => {
                 matches!(callee.kind, ast::ExprKind::Ident(n) if self.is_allocator(n))
             }
-            _ if crate::spread_counts::is_null(arg) => true,
+            _ if is_null(arg) => true,
             ast::ExprKind::Ident(name) => match self.scopes.lookup(*name) {
                 Some(Entity::Func(id)) => self.program.functions.get(id.0 as usize).is_some_and(|f| f.type_params > 0),
                 _ => false,
@@ -862,6 +863,14 @@ impl Checker<'_> {
         if let Some(f) = &mut self.f {
             f.probed.clear();
         }
+    }
+
+    /// An expression, without reports.
+    pub(crate) fn tried(&mut self, e: &ast::Expr) -> Expr {
+        self.muted += 1;
+        let typed = self.expr(e);
+        self.muted -= 1;
+        typed
     }
 
     /// An argument, without reports.

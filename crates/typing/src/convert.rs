@@ -1098,13 +1098,13 @@ impl Checker<'_> {
                 if q.bounds != Terminated {
                     self.need_bounds(e);
                 }
-                self.passes_string(why == Why::Arg && q.bounds == Fat && !q.target.quals.is_const);
+                self.passes_string(q);
                 true
             }
             (Terminated, Thin) => true,
             (Terminated, Fat | Counted(_)) => {
                 self.need_bounds(e);
-                self.passes_string(why == Why::Arg && q.bounds == Fat && !q.target.quals.is_const);
+                self.passes_string(q);
                 true
             }
             // A string, which is measured, or a local array with a zero in it, which is looked for.

@@ -93,9 +93,7 @@ impl Checker<'_> {
             ast::ExprKind::Arrow(base, _) | ast::ExprKind::Dot(base, _) if is_pure(base) => base.span,
             _ => return None,
         };
-        self.muted += 1;
-        let typed = self.expr(place);
-        self.muted -= 1;
+        let typed = self.tried(place);
         let ExprKind::Field(owner, n) = &*typed.kind else { return None };
         if !self.stable_base(owner) {
             return None;

@@ -52,6 +52,7 @@ pub mod regions;
 mod scope;
 mod sizes;
 mod specs;
+mod split;
 mod spread_counts;
 mod steps_back;
 mod stmts;

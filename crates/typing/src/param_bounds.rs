@@ -67,23 +67,21 @@ impl LearntBounds {
         if self.settled {
             return None;
         }
-        let mut out = self.clone();
-        out.refused.extend(&found.refused);
+        let mut needs = self.needs.clone();
         for (parameter, need) in &found.needs {
-            let known = out.needs.entry(*parameter).or_default();
+            let known = needs.entry(*parameter).or_default();
             *known = known.and(*need);
         }
-        // What a parameter of a function whose address is taken was thought to need is not asked again.
-        let given_up: Vec<Parameter> = out.needs.keys().copied().filter(|p| addressed.contains(&p.0)).collect();
-        out.refused.extend(given_up);
-        let refused = std::mem::take(&mut out.refused);
-        out.needs.retain(|parameter, _| !refused.contains(parameter));
-        out.refused = refused;
-        if out.needs == self.needs && out.refused == self.refused {
+        let mut refused = self.refused.clone();
+        refused.extend(&found.refused);
+        // Whoever has the function's address may call it.
+        refused.extend(needs.keys().filter(|parameter| addressed.contains(&parameter.0)));
+        needs.retain(|parameter, _| !refused.contains(parameter));
+        if needs == self.needs && refused == self.refused {
             return None;
         }
         // What is known stays, and what is missing is reported.
-        Some(LearntBounds { settled: last, ..out })
+        Some(LearntBounds { needs, refused, settled: last })
     }
 }
 
@@ -92,6 +90,13 @@ impl LearntBounds {
 pub(crate) struct FoundBounds {
     needs: FxHashMap<Parameter, Need>,
     refused: FxHashSet<Parameter>,
+}
+
+impl FoundBounds {
+    fn add(&mut self, parameter: Parameter, need: Need) {
+        let known = self.needs.entry(parameter).or_default();
+        *known = known.and(need);
+    }
 }
 
 impl Checker<'_> {
@@ -126,8 +131,8 @@ impl Checker<'_> {
         self.types().intern(TyKind::Func(std::rc::Rc::new(fty)))
     }
 
-    /// The value has no bounds, or is no string, and has to: whether that can be had by a parameter
-    /// that it comes from.
+    /// The value needs bounds, or has to be a string, and is not: whether a parameter that it comes
+    /// from can give it what it needs.
     pub(crate) fn learn_need(&mut self, e: &Expr, need: Need) -> bool {
         if self.options.words_wanted || self.read_only.learnt.bounds.settled || !self.checked() {
             return false;
@@ -142,16 +147,15 @@ impl Checker<'_> {
     }
 
     fn learn(&mut self, local: LocalId, need: Need) -> bool {
-        let Some(parameter) = self.learnable(local) else { return false };
+        let Some((parameter, bounds)) = self.learnable(local) else { return false };
         let known = self.read_only.learnt.bounds.needs.get(&parameter).copied().unwrap_or_default();
         // What it has got already does not help, and a word that is written stays.
-        let written = !(known.bounds || known.string || self.is_thin(local));
+        let written = !(known.bounds || known.string || bounds == Bounds::Thin);
         if known.and(need) == known || (written && need != Need::STRINGS) {
             return false;
         }
         if self.muted == 0 {
-            let found = self.read_only.bounds.needs.entry(parameter).or_default();
-            *found = found.and(need);
+            self.read_only.bounds.add(parameter, need);
         }
         true
     }
@@ -171,13 +175,6 @@ impl Checker<'_> {
         }
     }
 
-    fn is_thin(&self, local: LocalId) -> bool {
-        let function = self.f.as_ref().and_then(|f| self.program.functions.get(f.func?.0 as usize));
-        let fty = function.and_then(|function| self.program.types.as_func(function.ty));
-        let ty = fty.and_then(|fty| fty.params.get(local.0 as usize).map(|param| param.ty));
-        ty.and_then(|ty| self.program.types.as_pointer(ty)).is_some_and(|p| p.bounds == Bounds::Thin)
-    }
-
     /// A local that may be written through steps back: if a string of a parameter is in it, that has to
     /// have its beginning.
     pub(crate) fn learn_back(&mut self, local: LocalId) {
@@ -189,14 +186,14 @@ impl Checker<'_> {
                 state.and_then(|state| state.from).filter(|from| from.1 == 0).map(|from| from.0)
             }
         };
-        let Some(parameter) = source.and_then(|source| Some((source, self.learnable(source)?))) else { return };
-        if self.read_only.learnt.bounds.needs.get(&parameter.1).is_some_and(|need| need.string) {
-            self.learn(parameter.0, Need::BACK);
+        let Some(source) = source else { return };
+        let Some((parameter, _)) = self.learnable(source) else { return };
+        if self.read_only.learnt.bounds.needs.get(&parameter).is_some_and(|need| need.string) {
+            self.learn(source, Need::BACK);
         }
     }
 
-    /// What is passed at hand has no bounds, or is no string, though the parameter was found to need
-    /// it.
+    /// The argument has no bounds, or is not a string, though its parameter was found to need that.
     pub(crate) fn passes_without(&mut self, e: &Expr, need: Need) {
         let Some(parameter) = self.read_only.passing else { return };
         if !self.read_only.learnt.bounds.needs.contains_key(&parameter) || self.muted > 0 {
@@ -217,11 +214,11 @@ impl Checker<'_> {
 
     /// A string is passed. If the parameter was found to need bounds, it is a string with bounds: those
     /// of characters that are written end before the zero, which the body may look for.
-    pub(crate) fn passes_string(&mut self, written: bool) {
-        let Some(parameter) = self.read_only.passing.filter(|_| written && self.muted == 0) else { return };
+    pub(crate) fn passes_string(&mut self, to: &Pointer) {
+        let cut = to.bounds == Bounds::Fat && !to.target.quals.is_const;
+        let Some(parameter) = self.read_only.passing.filter(|_| cut && self.muted == 0) else { return };
         if self.read_only.learnt.bounds.needs.get(&parameter).is_some_and(|need| need.bounds && !need.string) {
-            let found = self.read_only.bounds.needs.entry(parameter).or_default();
-            *found = found.and(Need::STRING);
+            self.read_only.bounds.add(parameter, Need::STRING);
         }
     }
 
@@ -234,8 +231,7 @@ impl Checker<'_> {
         if !known || inner.is_none_or(|p| p.bounds != Bounds::Terminated) {
             return false;
         }
-        let found = self.read_only.bounds.needs.entry(parameter).or_default();
-        *found = found.and(Need::STRINGS);
+        self.read_only.bounds.add(parameter, Need::STRINGS);
         true
     }
 
@@ -269,8 +265,8 @@ impl Checker<'_> {
         }
     }
 
-    /// The local as a parameter of a function all of whose callers are seen.
-    fn learnable(&self, local: LocalId) -> Option<Parameter> {
+    /// The local as a parameter of a function all of whose callers are seen, and its bounds in this pass.
+    fn learnable(&self, local: LocalId) -> Option<(Parameter, Bounds)> {
         let id = self.f.as_ref().filter(|f| local.0 < f.params)?.func?;
         let function = self.program.functions.get(id.0 as usize)?;
         let ours = function.linkage == Linkage::Internal && function.trust == Trust::Checked;
@@ -282,6 +278,6 @@ impl Checker<'_> {
         let open = !known.bounds.refused.contains(&parameter) && !known.addressed.contains(&function.name);
         let shared =
             p.own == Own::Shared && !p.raw && !matches!(self.kind(p.target.ty), TyKind::Void | TyKind::Func(_));
-        (ours && plain && open && shared && !self.options.plain_c).then_some(parameter)
+        (ours && plain && open && shared && !self.options.plain_c).then_some((parameter, p.bounds))
     }
 }

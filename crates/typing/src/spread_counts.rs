@@ -21,12 +21,12 @@
 //! b->data = p; b->capacity = capacity;
 //! ```
 //!
-//! The last two are adjacent ([`crate::counts`]). That is the same program, since nobody else sees
+//! The last two are adjacent ([`crate::counts`]). That is the same program, since no other code sees
 //! the fields meanwhile: what stands between names them as fields of the same base only, assigns no
 //! struct that could be the one they are in, does not change the base, and runs no code of the
-//! program but that of allocator wrappers. Before control leaves, the fields get what they wait for;
-//! not before `exit` and `abort`, after which nobody asks. If one of these is not so, all is left as
-//! it is written, and each assignment is checked by itself. Only how C's order is read depends on
+//! program but that of allocator wrappers. Before control leaves, the fields get what they wait for,
+//! except before `exit` and `abort`. If one of these does not hold, everything is left as it is
+//! written, and each assignment is checked by itself. Only how C's order is read depends on
 //! this: what it is turned into is checked like everything else.
 
 use crate::checker::Checker;
@@ -38,7 +38,7 @@ use crate::types::{RecordId, RecordKind, Ty, TyKind};
 use source::{Span, Symbol};
 use std::borrow::Cow;
 use syntax::ast::{self, BinaryOp, ExprKind, UnaryOp};
-use syntax::visit;
+use syntax::visit::{self, is_null};
 
 /// How many statements a group may have.
 const MOST: usize = 12;
@@ -61,18 +61,25 @@ struct Group {
     base: String,
     /// Names that say what that is.
     of: Vec<Symbol>,
-    /// That is a variable whose address nobody has, so only its name leads there.
+    /// That is a variable whose address is not taken, so only its name leads there.
     by_name: bool,
     record: RecordId,
     waits: Vec<Wait>,
     /// What the statements became.
     out: Vec<ast::Stmt>,
     /// Variables that they declare.
-    declared: Vec<(Symbol, ast::DeclSpecs, usize)>,
+    declared: Vec<(Symbol, ast::DeclSpecs)>,
 }
 
-/// What covers a group: its statements now, and how many of those written they stand for.
-pub(crate) type Spread = (Vec<ast::Stmt>, usize);
+/// A group as it was found.
+pub(crate) struct Spread {
+    /// What its statements became.
+    pub stmts: Vec<ast::Stmt>,
+    /// How many of those written they stand for.
+    pub used: usize,
+    /// It is of adjacent assignments only.
+    pub adjacent: bool,
+}
 
 /// A statement of a group cannot be read: it ends before.
 struct Ends;
@@ -80,29 +87,26 @@ struct Ends;
 type Step<T = ()> = Result<T, Ends>;
 
 impl Checker<'_> {
-    /// If such a group begins here: what it is turned into. One of adjacent assignments alone is found if
-    /// `adjacent` is set.
-    pub(crate) fn spread_group(&mut self, stmts: &[ast::Stmt], adjacent: bool) -> Option<Spread> {
+    /// The group that begins here, if one does.
+    pub(crate) fn spread_group(&mut self, stmts: &[ast::Stmt]) -> Option<Spread> {
         if !self.checked() || self.options.plain_c {
             return None;
         }
-        let group = self.group(stmts, adjacent);
+        let group = self.group(stmts);
         self.forget_probes();
         group
     }
 
-    fn group(&mut self, stmts: &[ast::Stmt], adjacent: bool) -> Option<Spread> {
+    fn group(&mut self, stmts: &[ast::Stmt]) -> Option<Spread> {
         // Most assignments are no such group; types are looked at only where two fields of one base
         // are assigned.
         let mut first = vec![];
         stored_fields(stmts.first()?, 0, &mut first)?;
-        // What a field waited for is no group again.
-        if assignment(stmts.first()?).is_some_and(|(_, _, value)| is_local(value)) {
-            return None;
-        }
-        // Null has whatever count there is.
-        if assignment(stmts.first()?).is_some_and(|(place, _, value)| self.is_pointer_field(place) && is_null(value)) {
-            return None;
+        if let Some((place, _, value)) = assignment(stmts.first()?) {
+            // What a field waited for does not begin a group again; and null has whatever count there is.
+            if is_local(value) || (is_null(value) && self.is_pointer_field(place)) {
+                return None;
+            }
         }
         let place = self.first_of_pair(&first, stmts)?.clone();
         let base = base_of(&place)?;
@@ -141,9 +145,7 @@ impl Checker<'_> {
             }
         }
         let (out, waits, used, last) = whole?;
-        if !adjacent && stmts.get(..used)?.iter().all(|stmt| assignment(stmt).is_some()) {
-            return None;
-        }
+        let adjacent = stmts.get(..used)?.iter().all(|stmt| assignment(stmt).is_some());
         group.out.truncate(out);
         group.waits.truncate(waits);
         let span = group.waits.last()?.place.span;
@@ -157,7 +159,7 @@ impl Checker<'_> {
         let mut stores: Vec<_> = group.stores(span).chain(direct).collect();
         stores.sort_by_key(|(pointer, _)| !pointer);
         out.extend(stores.into_iter().map(|(_, store)| store));
-        Some((out, used))
+        Some(Spread { stmts: out, used, adjacent })
     }
 
     /// Whether the place is a counted pointer.
@@ -247,16 +249,14 @@ impl Checker<'_> {
                 self.expression(group, e)?;
             }
         }
-        let name = field_of(a.0).ok_or(Ends)?;
         let local = self.local_for(a.0);
+        group.begin(first, a.0, local, None)?;
         let gets = |value: ast::Expr| {
             let kind = ExprKind::Assign(None, Box::new(ident(local, value.span)), Box::new(value));
             Box::new(statement(ast::StmtKind::Expr(ast::Expr { span: stmt.span, kind }), stmt.span))
         };
-        group.out.push(declare(local, a.0, None, true));
         let kind = ast::StmtKind::If { cond, then: gets(then), other: Some(gets(other)) };
         group.out.push(statement(kind, stmt.span));
-        group.waits.push(Wait { store: first.without_value(), place: a.0.clone(), name, local });
         Ok(true)
     }
 
@@ -281,14 +281,12 @@ impl Checker<'_> {
     /// From now on the field waits. Gives its value.
     fn wait(&mut self, group: &mut Group, store: Store, place: &ast::Expr) -> Step<ast::Expr> {
         let mut value = Cow::clone(&store.value).into_owned();
-        // Before anything waits, anybody may run.
+        // Before anything waits, any code may run.
         if !group.waits.is_empty() {
             self.expression(group, &mut value)?;
         }
-        let name = field_of(place).ok_or(Ends)?;
         let local = self.local_for(place);
-        group.out.push(declare(local, place, Some(value.clone()), store.pointer));
-        group.waits.push(Wait { store: store.without_value(), place: place.clone(), name, local });
+        group.begin(store, place, local, Some(value.clone()))?;
         Ok(value)
     }
 
@@ -332,10 +330,8 @@ impl Checker<'_> {
             if self.store_record(&store) != Some(group.record) || (store.pointer && self.is_kept_by(&store)) {
                 return Err(Ends);
             }
-            let store = store.without_value();
             let local = self.local_for(place);
-            group.out.push(declare(local, place, Some(place.clone()), store.pointer));
-            group.waits.push(Wait { store, place: place.clone(), name, local });
+            group.begin(store, place, local, Some(place.clone()))?;
         }
         Ok(())
     }
@@ -430,7 +426,7 @@ impl Checker<'_> {
                 Some(ast::Initializer::List(..)) => return Err(Ends),
                 None => {}
             }
-            group.declared.push((name.name, decl.specs.clone(), d.declarator.derived.len()));
+            group.declared.push((name.name, decl.specs.clone()));
         }
         Ok(())
     }
@@ -441,16 +437,10 @@ impl Checker<'_> {
             e.kind = ExprKind::Ident(local);
             return Ok(());
         }
+        if visit::is_simple(e) {
+            return Ok(());
+        }
         match &mut e.kind {
-            ExprKind::Ident(_)
-            | ExprKind::Int(_)
-            | ExprKind::Float(_)
-            | ExprKind::Char(..)
-            | ExprKind::Str(_)
-            | ExprKind::Nullptr
-            | ExprKind::Bool(_)
-            | ExprKind::SizeofExpr(_)
-            | ExprKind::SizeofType(_) => {}
             ExprKind::Call { callee, args, .. } => {
                 let ExprKind::Ident(name) = &callee.kind else { return Err(Ends) };
                 let allocates = self.is_allocator(*name) || self.is_blind_wrapper(group, *name);
@@ -519,17 +509,8 @@ impl Checker<'_> {
             return false;
         }
         let ty = match declared_root(group, arg) {
-            Some(specs) => {
-                let specs = specs.clone();
-                return self.holds(&specs, group.record);
-            }
-            None => {
-                self.muted += 1;
-                let typed = self.expr(&without_indices(arg));
-                self.muted -= 1;
-                self.forget_probes();
-                typed.ty.ty
-            }
+            Some(specs) => return self.holds(specs, group.record),
+            None => self.tried_place(arg).ty.ty,
         };
         match *self.kind(ty) {
             TyKind::Func(_) => true,
@@ -585,10 +566,7 @@ impl Checker<'_> {
             _ => {}
         }
         let holds = match declared_root(group, place) {
-            Some(specs) => {
-                let specs = specs.clone();
-                self.holds(&specs, group.record)
-            }
+            Some(specs) => self.holds(specs, group.record),
             // What is stored through a pointer may be what the base goes by.
             None if !group.by_name
                 && !matches!(place.kind, ExprKind::Ident(_) | ExprKind::Dot(..) | ExprKind::Arrow(..)) =>
@@ -596,10 +574,7 @@ impl Checker<'_> {
                 return false;
             }
             None => {
-                self.muted += 1;
-                let typed = self.expr(&without_indices(place));
-                self.muted -= 1;
-                self.forget_probes();
+                let typed = self.tried_place(place);
                 if self.is_error(typed.ty.ty) || self.is_in_union(&typed) {
                     return false;
                 }
@@ -607,6 +582,13 @@ impl Checker<'_> {
             }
         };
         !holds
+    }
+
+    /// A place, whatever its indices are, without reports.
+    fn tried_place(&mut self, place: &ast::Expr) -> crate::tree::Expr {
+        let typed = self.tried(&without_indices(place));
+        self.forget_probes();
+        typed
     }
 
     /// Whether a value of the declared type, or what it points to, holds such a record.
@@ -692,6 +674,14 @@ impl Checker<'_> {
 }
 
 impl Group {
+    /// From now on the field waits in the local, which begins with the value.
+    fn begin(&mut self, store: Store, place: &ast::Expr, local: Symbol, value: Option<ast::Expr>) -> Step {
+        let name = field_of(place).ok_or(Ends)?;
+        self.out.push(declare(local, place, value, store.pointer));
+        self.waits.push(Wait { store: store.without_value(), place: place.clone(), name, local });
+        Ok(())
+    }
+
     /// The fields get what they wait for; pointers are marked. Where the count is known, it is checked:
     /// at `span`.
     fn stores(&self, span: Span) -> impl Iterator<Item = (bool, ast::Stmt)> + '_ {
@@ -706,59 +696,6 @@ impl Group {
         stmts.push(stmt.clone());
         *stmt = statement(ast::StmtKind::Block(ast::Block { stmts, span }), span);
     }
-}
-
-/// `a, b;` as the two statements that it is, if both assign fields; and `a = b = NULL;` as `b = NULL; a =
-/// NULL;`, because null is whatever each of them asks for.
-pub(crate) fn split(stmts: &[ast::Stmt]) -> Cow<'_, [ast::Stmt]> {
-    fn is_pair(stmt: &ast::Stmt) -> bool {
-        let ast::StmtKind::Expr(e) = &stmt.kind else { return false };
-        match &e.kind {
-            ExprKind::Comma(a, b) => {
-                let stores =
-                    |e: &ast::Expr| matches!(&e.kind, ExprKind::Assign(_, place, _) if field_of(place).is_some());
-                stores(if let ExprKind::Comma(_, last) = &a.kind { last } else { a }) && stores(b)
-            }
-            ExprKind::Assign(None, _, value) => matches!(value.kind, ExprKind::Assign(..)) && chained(e).is_some(),
-            _ => false,
-        }
-    }
-    /// The value of `a = b = ... = value` if it is null.
-    fn chained(e: &ast::Expr) -> Option<&ast::Expr> {
-        match &e.kind {
-            ExprKind::Assign(None, _, value) => chained(value),
-            ExprKind::Assign(..) => None,
-            _ => is_null(e).then_some(e),
-        }
-    }
-    fn pieces(e: &ast::Expr, out: &mut Vec<ast::Stmt>) {
-        match &e.kind {
-            ExprKind::Comma(a, b) => {
-                pieces(a, out);
-                pieces(b, out);
-            }
-            ExprKind::Assign(None, place, inner) => match chained(inner) {
-                Some(value) if matches!(inner.kind, ExprKind::Assign(..)) => {
-                    pieces(inner, out);
-                    let kind = ExprKind::Assign(None, place.clone(), Box::new(value.clone()));
-                    out.push(statement(ast::StmtKind::Expr(ast::Expr { span: e.span, kind }), e.span));
-                }
-                _ => out.push(statement(ast::StmtKind::Expr(e.clone()), e.span)),
-            },
-            _ => out.push(statement(ast::StmtKind::Expr(e.clone()), e.span)),
-        }
-    }
-    if !stmts.iter().any(is_pair) {
-        return Cow::Borrowed(stmts);
-    }
-    let mut out = vec![];
-    for stmt in stmts {
-        match &stmt.kind {
-            ast::StmtKind::Expr(e) if is_pair(stmt) => pieces(e, &mut out),
-            _ => out.push(stmt.clone()),
-        }
-    }
-    Cow::Owned(out)
 }
 
 /// The place, the operator and the value of an assignment.
@@ -779,16 +716,6 @@ fn tested_store(cond: &ast::Expr) -> Option<(ast::Expr, Parts<'_>)> {
     let ExprKind::Assign(None, place, value) = &tested.kind else { return None };
     let kind = with(ast::Expr { span: tested.span, kind: place.kind.clone() });
     Some((ast::Expr { span: cond.span, kind }, (place, None, value)))
-}
-
-/// Whether this is how C writes a null pointer.
-pub(crate) fn is_null(e: &ast::Expr) -> bool {
-    match &e.kind {
-        ExprKind::Nullptr => true,
-        ExprKind::Int(lit) => lit.value == 0,
-        ExprKind::Cast(_, e) => is_null(e),
-        _ => false,
-    }
 }
 
 /// Whether a `break` or `continue` of the loop around the statement is in it.
@@ -846,7 +773,7 @@ fn without_indices(place: &ast::Expr) -> ast::Expr {
 fn declared_root<'g>(group: &'g Group, place: &ast::Expr) -> Option<&'g ast::DeclSpecs> {
     match &place.kind {
         ExprKind::Ident(name) => {
-            group.declared.iter().rev().find(|(declared, ..)| declared == name).map(|(_, specs, _)| specs)
+            group.declared.iter().rev().find(|(declared, _)| declared == name).map(|(_, specs)| specs)
         }
         ExprKind::Dot(base, _) | ExprKind::Arrow(base, _) | ExprKind::Index(base, _) => declared_root(group, base),
         ExprKind::Unary(_, base) | ExprKind::Cast(_, base) | ExprKind::Binary(_, base, _) => declared_root(group, base),
@@ -902,30 +829,22 @@ fn is_step(op: UnaryOp) -> bool {
 /// Whether the expression changes nothing and runs no code but an allocation's; the functions that it
 /// calls.
 fn is_calm(e: &ast::Expr, called: &mut Vec<Symbol>) -> bool {
-    match &e.kind {
-        ExprKind::Ident(_)
-        | ExprKind::Int(_)
-        | ExprKind::Float(_)
-        | ExprKind::Char(..)
-        | ExprKind::Str(_)
-        | ExprKind::Nullptr
-        | ExprKind::Bool(_)
-        | ExprKind::SizeofExpr(_)
-        | ExprKind::SizeofType(_) => true,
-        ExprKind::Call { callee, args, .. } => {
-            let ExprKind::Ident(name) = &callee.kind else { return false };
-            called.push(*name);
-            let allocates = ["malloc", "calloc", "realloc"].contains(&name.as_str());
-            allocates && args.iter().all(|arg| is_calm(arg, called))
+    let calm = match &e.kind {
+        ExprKind::Call { callee, .. } => {
+            let ExprKind::Ident(name) = callee.kind else { return false };
+            called.push(name);
+            ["malloc", "calloc", "realloc"].contains(&name.as_str())
         }
-        ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) => is_calm(a, called) && is_calm(b, called),
-        ExprKind::Unary(op, _) if is_step(*op) => false,
-        ExprKind::Dot(a, _) | ExprKind::Arrow(a, _) | ExprKind::Unary(_, a) | ExprKind::Cast(_, a) => {
-            is_calm(a, called)
-        }
-        ExprKind::Cond(c, a, b) => is_calm(c, called) && is_calm(b, called) && a.iter().all(|a| is_calm(a, called)),
-        _ => false,
-    }
+        ExprKind::Unary(op, _) => !is_step(*op),
+        ExprKind::Index(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Dot(..)
+        | ExprKind::Arrow(..)
+        | ExprKind::Cast(..)
+        | ExprKind::Cond(..) => true,
+        _ => visit::is_simple(e),
+    };
+    calm && visit::operands(e).into_iter().all(|operand| is_calm(operand, called))
 }
 
 /// The names of a base: variables and fields. `false` if a pointer to a pointer is in it, which may
@@ -961,7 +880,7 @@ fn base_of(place: &ast::Expr) -> Option<&ast::Expr> {
     }
 }
 
-fn field_of(place: &ast::Expr) -> Option<Symbol> {
+pub(crate) fn field_of(place: &ast::Expr) -> Option<Symbol> {
     match &place.kind {
         ExprKind::Arrow(_, name) | ExprKind::Dot(_, name) => Some(name.name),
         _ => None,
@@ -988,7 +907,7 @@ pub(crate) fn is_place(name: Symbol) -> bool {
     name.as_str().contains(['.', '>'])
 }
 
-fn statement(kind: ast::StmtKind, span: Span) -> ast::Stmt {
+pub(crate) fn statement(kind: ast::StmtKind, span: Span) -> ast::Stmt {
     ast::Stmt { span, kind, attrs: vec![] }
 }
 

@@ -61,18 +61,14 @@ impl Checker<'_> {
         let into = self.argument_pointed_into(&e);
         match &mut *e.kind {
             ExprKind::PtrAdd(inner, ..) | ExprKind::Comma(_, inner) => {
-                let from = std::mem::replace(inner, Expr { span: inner.span, ..inner.clone() });
-                *inner = self.measured(from);
+                *inner = self.measured(inner.clone());
                 e.ty.ty = ty;
                 return e;
             }
             ExprKind::Cond(_, a, b) => {
-                *a = self.measured(a.clone());
-                *b = self.measured(b.clone());
-                let (a, b) = (a.clone(), b.clone());
-                let (a, b) = (self.with_bounds(a, Bounds::FatTerminated), self.with_bounds(b, Bounds::FatTerminated));
-                if let ExprKind::Cond(_, x, y) = &mut *e.kind {
-                    (*x, *y) = (a, b);
+                for arm in [a, b] {
+                    let measured = self.measured(arm.clone());
+                    *arm = self.with_bounds(measured, Bounds::FatTerminated);
                 }
                 e.ty.ty = ty;
                 return e;

@@ -8,6 +8,7 @@ use crate::locals::is_maybe_unused;
 use crate::tree::*;
 use crate::types::*;
 use source::{Diagnostic, Span, Symbol};
+use std::borrow::Cow;
 use syntax::ast;
 
 impl Checker<'_> {
@@ -55,22 +56,21 @@ impl Checker<'_> {
     /// The statements of a list, in which groups of counts are found; what one is turned into (`spread`
     /// is false) is none again.
     fn stmts_into(&mut self, list: &[ast::Stmt], spread: bool, stmts: &mut Vec<Stmt>) {
-        let list = crate::spread_counts::split(list);
+        let list = if self.options.plain_c { Cow::Borrowed(list) } else { crate::split::split(list) };
         let mut at = 0;
         while let Some(stmt) = list.get(at) {
-            let mut group = spread.then(|| self.spread_group(&list[at..], false)).flatten();
-            if group.is_none() {
+            let spread = spread.then(|| self.spread_group(&list[at..])).flatten();
+            if spread.as_ref().is_none_or(|spread| spread.adjacent) {
                 if let Some((group, used)) = self.count_group(&list[at..]) {
                     stmts.extend(group);
                     at += used;
                     continue;
                 }
-                group = spread.then(|| self.spread_group(&list[at..], true)).flatten();
             }
-            if let Some((group, used)) = group {
-                self.stmts_into(&group, false, stmts);
+            if let Some(spread) = spread {
+                self.stmts_into(&spread.stmts, false, stmts);
                 self.forget_probes();
-                at += used;
+                at += spread.used;
                 continue;
             }
             let typed = self.typed_void_local(&list[at..]);
@@ -88,7 +88,7 @@ impl Checker<'_> {
             }
             at += 1;
         }
-        if let std::borrow::Cow::Owned(_) = list {
+        if let Cow::Owned(_) = list {
             self.forget_probes();
         }
     }

@@ -13,11 +13,10 @@
 //! goes wherever a `void *` may.
 
 use crate::checker::Checker;
-use crate::spread_counts::is_null;
 use crate::types::TyKind;
 use source::Symbol;
 use syntax::ast::{self, ExprKind};
-use syntax::visit;
+use syntax::visit::{self, is_null, without_casts};
 
 /// How many statements may follow in the block: all are looked at for each such local.
 const MOST: usize = 200;
@@ -64,7 +63,7 @@ impl Checker<'_> {
             return None;
         }
         let target = uses.target.or_else(|| old.map(Target::Place))?;
-        let (specs, derived) = match target {
+        let specs = match target {
             Target::Place(place) => {
                 if !self.is_typed_pointer(place) {
                     return None;
@@ -73,18 +72,11 @@ impl Checker<'_> {
                 let target = ExprKind::Unary(ast::UnaryOp::Deref, Box::new(place.clone()));
                 let target = Box::new(ast::Expr { span: place.span, kind: target });
                 let ty = ast::TypeSpec::TypeofExpr(target, true);
-                (ast::DeclSpecs { ty, ..ast::DeclSpecs::missing(span) }, d.declarator.derived.clone())
+                ast::DeclSpecs { ty, ..ast::DeclSpecs::missing(span) }
             }
-            Target::Declared(specs) => (specs.clone(), d.declarator.derived.clone()),
+            Target::Declared(specs) => specs.clone(),
         };
-        let mut stmt = first.clone();
-        if let ast::StmtKind::Decl(decl) = &mut stmt.kind {
-            decl.specs = specs;
-            if let Some(d) = decl.declarators.first_mut() {
-                d.declarator.derived = derived;
-            }
-        }
-        Some(stmt)
+        Some(ast::Stmt { kind: ast::StmtKind::Decl(ast::Decl { specs, ..decl.clone() }), ..first.clone() })
     }
 
     /// Whether the value is a call of an allocator; of `realloc`, the old block.
@@ -101,9 +93,7 @@ impl Checker<'_> {
 
     /// Whether the place is a pointer to something of a known type.
     fn is_typed_pointer(&mut self, place: &ast::Expr) -> bool {
-        self.muted += 1;
-        let typed = self.expr(place);
-        self.muted -= 1;
+        let typed = self.tried(place);
         let Some(p) = self.program.types.as_pointer(typed.ty.ty) else { return false };
         !p.raw
             && self.program.types.is_complete(p.target.ty)
@@ -207,11 +197,4 @@ impl<'a> Uses<'a> {
 
 fn is_name(e: &ast::Expr, name: Symbol) -> bool {
     matches!(without_casts(e).kind, ExprKind::Ident(it) if it == name)
-}
-
-fn without_casts(e: &ast::Expr) -> &ast::Expr {
-    match &e.kind {
-        ExprKind::Cast(_, inner) => without_casts(inner),
-        _ => e,
-    }
 }

@@ -170,7 +170,7 @@ impl State {
         self.of(node) & bit != 0
     }
 
-    /// The path and all below it become this. Nothing is owned in what is null, or behind it.
+    /// The path and all below it become this. What is null owns nothing, nor does anything that it would lead to.
     pub fn set(&mut self, paths: &Paths, node: NodeId, bits: u8, site: u32) {
         for n in paths.below(node) {
             if let (Some(b), Some(s)) = (self.bits.get_mut(n), self.sites.get_mut(n)) {

@@ -110,7 +110,7 @@ impl<'a> Ranges<'a> {
         }
         for &(a, b, most) in apart.iter().filter(|d| d.0 < body.params && d.1 < body.params) {
             if let (Some(a), Some(b)) = (term(&problem, a), term(&problem, b)) {
-                // A contradiction says that there is no call.
+                // Facts that contradict each other: the call is never made.
                 let _ = problem.entry.add(a, b, most, &problem.terms.types);
             }
         }
