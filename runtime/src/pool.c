@@ -231,6 +231,7 @@ static struct lee_process *choose(struct lee_worker *self, bool yields) {
             return process;
         process->queued = true; /* it is its turn, where it was stopped */
         append(process->last, process);
+        note_event();
         call(process->last);
     }
     process = self->head != NULL ? self->head : steal(self);
@@ -308,7 +309,7 @@ void lee_world_stop_many(void) {
         if (self->idles)
             sleep_until_woken(self);
         else
-            lee_task_give_way(); /* which may be for ever */
+            lee_task_stop_here(); /* which may be for ever */
         self = worker_now();
     }
     if (pool.stops++ > 0)
@@ -371,6 +372,7 @@ static void report_deadlock(void) {
     struct lee_task *task = pool.last != NULL ? pool.last : &pool.first->tasks.first;
     struct lee_worker *worker = task->process->pinned != NULL ? task->process->pinned : &lee_worker;
     worker->deadlocked = task;
+    note_event();
     if (worker != &lee_worker)
         wake(worker);
 }
@@ -429,7 +431,7 @@ static _Noreturn void idle(void) {
             run_process(self, lee_task_first_ready(process));
             continue;
         }
-        if (watch())
+        if (watch() || self->head != NULL || self->deadlocked != NULL) /* the lock was given up */
             continue;
         bool waits = lee_reactor_has_waits();
         if (pool.running == 0 && !anything_ready()) {
@@ -548,6 +550,7 @@ static void *begin_thread(void *argument) {
         lee_fault_memory(NULL, sizeof *process);
     sigfillset(&allowed);
     sigdelset(&allowed, LEE_SIGNAL_SLICE);
+    sigdelset(&allowed, LEE_SIGNAL_CALL);
     sigdelset(&allowed, SIGSEGV);
     sigdelset(&allowed, SIGBUS);
     sigdelset(&allowed, SIGFPE);

@@ -182,7 +182,9 @@ static void prepare_slices(void) {
     lee_land_prepare();
     lee_preempt_find_leaves();
     sigemptyset(&action.sa_mask);
-    if (sigaction(LEE_SIGNAL_SLICE, &action, NULL) == 0)
+    sigaddset(&action.sa_mask, LEE_SIGNAL_SLICE);
+    sigaddset(&action.sa_mask, LEE_SIGNAL_CALL);
+    if (sigaction(LEE_SIGNAL_SLICE, &action, NULL) == 0 && sigaction(LEE_SIGNAL_CALL, &action, NULL) == 0)
         slice_length = length;
 }
 
@@ -201,6 +203,11 @@ void lee_preempt_begin(void) {
         !make_timer(slice_length < CPU_LEAST ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &timers.slice, OF_SLICE) ||
         !make_timer(CLOCK_MONOTONIC, &timers.again, OF_SLICE) || !make_timer(CLOCK_MONOTONIC, &timers.watch, OF_WATCH))
         return; /* the same */
+    sigset_t ours;
+    sigemptyset(&ours);
+    sigaddset(&ours, LEE_SIGNAL_SLICE);
+    sigaddset(&ours, LEE_SIGNAL_CALL);
+    pthread_sigmask(SIG_UNBLOCK, &ours, NULL); /* who started the program may have blocked them */
     timers.runs = true;
     lee_preempt_arm();
 }
@@ -211,7 +218,7 @@ bool lee_preempt_runs(void) {
 
 void lee_preempt_interrupt(int thread) {
     if (lee_preempt_runs())
-        syscall(SYS_tgkill, getpid(), thread, LEE_SIGNAL_SLICE);
+        syscall(SYS_tgkill, getpid(), thread, LEE_SIGNAL_CALL);
 }
 
 #else

@@ -11,8 +11,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The signal of the timer. Linux never sends it by itself. */
-enum { LEE_SIGNAL_SLICE = 16 /* SIGSTKFLT, which other systems and some headers do not name */ };
+/* The signal of the timers, which Linux never sends by itself; and the one with which a worker
+ * interrupts another. They are two because a signal that waits for its handler already is not sent
+ * again, and the kernel drops a timer's that waits when the timer is set anew (since Linux 6.13):
+ * what another worker sent meanwhile was lost with it. */
+enum { LEE_SIGNAL_SLICE = 16 /* SIGSTKFLT, which other systems and some headers do not name */, LEE_SIGNAL_CALL = 30 /* SIGPWR */ };
 
 /* A process is spawned by this thread; nothing after the first time. */
 void lee_preempt_begin(void);

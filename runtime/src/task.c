@@ -610,22 +610,9 @@ bool lee_task_may_stop(uintptr_t sp) {
     return task->low == 0 || (sp > task->low + STOP_BYTES && sp < task->high);
 }
 
-void lee_task_give_way(void) {
+void lee_task_stop_here(void) {
     struct lee_task *self = lee_process->tasks.running;
     struct lee_process *process = self->process;
-    lee_slice_over = false;
-    if (self->foreign != NULL) /* C's frames are below */
-        return;
-    if (!lee_many) {
-        look_in_turn();
-        if (!has_outside())
-            return;
-    }
-    lee_lock();
-    if (lee_many && !lee_worker_has_others()) {
-        lee_unlock();
-        return;
-    }
     /* Tasks of one process are not preempted by each other: this one goes on first. */
     struct lee_tasks *tasks = &process->tasks;
     self->queue_next = tasks->head;
@@ -643,6 +630,20 @@ void lee_task_give_way(void) {
         run(next_outside(false), false);
     }
     process->stopped = false;
+}
+
+void lee_task_give_way(void) {
+    lee_slice_over = false;
+    if (lee_process->tasks.running->foreign != NULL) /* C's frames are below */
+        return;
+    if (!lee_many) {
+        look_in_turn();
+        if (!has_outside())
+            return;
+    }
+    lee_lock();
+    if (!lee_many || lee_worker_has_others())
+        lee_task_stop_here();
     lee_unlock();
 }
 

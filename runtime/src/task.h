@@ -82,6 +82,8 @@ void lee_task_resume_left(struct lee_task *task, void (*leave)(struct lee_task *
 /* The running process gives way to others, wherever it stands; its task goes on before its others.
  * It may be killed meanwhile. */
 void lee_task_give_way(void);
+/* The same if others can run, also in a call of C's. With the lock. */
+void lee_task_stop_here(void);
 /* The process was not where it can be stopped when its slice ended (preempt.c). */
 extern _Thread_local bool lee_slice_over __attribute__((tls_model("initial-exec")));
 /* preempt.c: a timer was set since C was last called, to try again to stop a process. */

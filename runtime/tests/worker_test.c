@@ -15,6 +15,7 @@
 #include <lee/collect.h>
 #include <lee/custodian.h>
 #include <lee/delta.h>
+#include <lee/foreign.h>
 #include <lee/heap.h>
 #include <lee/io.h>
 #include <lee/lee.h>
@@ -258,6 +259,8 @@ static int kills(void *argument) {
         struct lee_pid *pid = lee_process_spawn(NULL, spins, NULL, 0);
         if (i % 2 == 0)
             lee_task_yield();
+        for (int j = 0; i % 4 == 1 && j < 30; j++)
+            sched_yield(); /* the system's: another worker takes it */
         lee_process_kill(pid);
         if (lee_process_wait(pid).how != LEE_KILLED)
             return 1;
@@ -265,12 +268,28 @@ static int kills(void *argument) {
     return 0;
 }
 
+static void called_back(void *argument) {
+    for (int i = *(int *)argument; i > 0; i--) {
+        struct lee_custodian *custodian = lee_custodian_new(NULL);
+        lee_custodian_limit(custodian, 1 << 20, NULL);
+        lee_custodian_shutdown(custodian);
+    }
+    *(int *)argument = 0;
+}
+
+/* What C calls back is never preempted, and stops all others too. */
+static int limits_below_c(void *argument) {
+    int value = *(int *)argument;
+    lee_foreign_call(called_back, &value);
+    return value;
+}
+
 static void test_killers(int count) {
     struct lee_custodian *custodian = lee_custodian_new(NULL);
-    struct lee_pid *pids[3], *doomed = spawn_in(custodian, kills, 1 << 30);
-    for (int i = 0; i < 3; i++)
-        pids[i] = lee_process_spawn(NULL, kills, &count, sizeof count);
-    for (int i = 0; i < 3; i++)
+    struct lee_pid *pids[4], *doomed = spawn_in(custodian, kills, 1 << 30);
+    for (int i = 0; i < 4; i++)
+        pids[i] = lee_process_spawn(NULL, i < 2 ? kills : limits_below_c, &count, sizeof count);
+    for (int i = 0; i < 4; i++)
         CHECK(lee_process_wait(pids[i]).status == 0);
     lee_process_kill(doomed);
     CHECK(lee_process_wait(doomed).how == LEE_KILLED);
