@@ -167,6 +167,7 @@ impl Checker<'_> {
             );
         }
         let mut out = vec![];
+        let mut thin = vec![];
         for (at, arg) in args.iter().enumerate() {
             let Some(param) = fty.params.get(at).filter(|_| !fty.unprototyped) else {
                 let mut value = self.variadic_argument(arg);
@@ -191,6 +192,7 @@ impl Checker<'_> {
                 value = self.borrowed(value);
             }
             let from = value.ty.ty;
+            thin.extend(self.thin_parameter(&value, param.ty).map(|local| (at, local)));
             if fty.end_into.is_some_and(|(_, out)| out == at as u32) {
                 out.push((self.end_argument(value, param.ty, &out, fty), from));
                 continue;
@@ -227,6 +229,9 @@ impl Checker<'_> {
         }
         if wrong {
             return vec![];
+        }
+        for (at, local) in thin {
+            self.wish_bounds(fty, &out, at, local);
         }
         if why == Why::Arg {
             self.check_string_aliases(fty, &out);

@@ -160,6 +160,50 @@ impl Checker<'_> {
         true
     }
 
+    /// A parameter without bounds that goes to one with bounds, as it is.
+    pub(crate) fn thin_parameter(&self, e: &Expr, to: Ty) -> Option<LocalId> {
+        let types = &self.program.types;
+        let wanted = types.as_pointer(to).is_some_and(|q| matches!(q.bounds, Bounds::Fat | Bounds::Counted(_)));
+        let thin = types.as_pointer(e.ty.ty).is_some_and(|p| p.bounds == Bounds::Thin);
+        let open = wanted && thin && !self.options.words_wanted && !self.read_only.learnt.bounds.settled;
+        match self.source_of(e, 0).filter(|_| open && self.checked())? {
+            (local, 0) => Some(local),
+            _ => None,
+        }
+    }
+
+    /// Such a parameter is passed as one element. If that may not be enough, bounds would be better: if
+    /// a call has none, it stays as it is, and nothing is reported.
+    pub(crate) fn wish_bounds(&mut self, fty: &FuncTy, args: &[(Expr, Ty)], at: usize, local: LocalId) {
+        let types = &self.program.types;
+        let Some(to) = fty.params.get(at).and_then(|param| types.as_pointer(param.ty)) else { return };
+        let Some(from) = args.get(at).and_then(|(_, ty)| types.as_pointer(*ty)) else { return };
+        let size = |ty| types.layout(ty).map_or(1, |layout| i128::from(layout.size));
+        let unit = if matches!(self.kind(to.target.ty), TyKind::Void) { 1 } else { size(to.target.ty) };
+        let enough = match to.bounds {
+            Bounds::Counted(count) => {
+                self.count_of_args(count, args).is_some_and(|n| n.saturating_mul(unit) <= size(from.target.ty))
+            }
+            _ => false,
+        };
+        if !enough {
+            self.learn(local, Need::BOUNDS);
+        }
+    }
+
+    fn count_of_args(&self, count: CountId, args: &[(Expr, Ty)]) -> Option<i128> {
+        let of = |id| self.count_of_args(id, args);
+        match *self.program.types.count_expr(count) {
+            CountExpr::Const(n) => Some(i128::from(n)),
+            CountExpr::Param(n) => args.get(n as usize).and_then(|(e, _)| self.int_of(e)),
+            CountExpr::Field(_) => None,
+            CountExpr::Add(a, b) => of(a)?.checked_add(of(b)?),
+            CountExpr::Sub(a, b) => of(a)?.checked_sub(of(b)?),
+            CountExpr::Mul(a, b) => of(a)?.checked_mul(of(b)?),
+            CountExpr::Div(a, n) => of(a)?.checked_div(i128::from(n)),
+        }
+    }
+
     fn is_character_pointer(&self, e: &Expr) -> bool {
         let types = &self.program.types;
         types.as_pointer(e.ty.ty).is_some_and(|p| types.is_character(p.target.ty))
