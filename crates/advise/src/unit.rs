@@ -80,6 +80,7 @@ pub fn read(source: &Source, text: Vec<u8>) -> Result<Unit, String> {
         gnu89_inline: source.gnu89_inline(),
         free_shared: false,
         words_wanted: false,
+        returned: vec![],
         advice: vec![],
         library: None,
     };

@@ -1,7 +1,7 @@
 //! The passes, in order. From preprocessed text to C; no input or output but text and diagnostics.
 
 use crate::timing::Timer;
-use source::{Diagnostic, Sink, SourceMap};
+use source::{Diagnostic, Sink, SourceMap, Span};
 use std::path::PathBuf;
 use syntax::{Dialect, ParseOptions};
 
@@ -111,13 +111,10 @@ pub fn trees(map: &SourceMap, settings: &Settings, sink: &mut Sink) -> Result<Tr
     let mut parsing = ParseOptions::new(settings.dialect);
     parsing.library_dir = settings.library.clone();
     let ast = syntax::parse(map, parsing, sink);
-    let options = typing_options(settings);
-    let typed = typing::check(&ast, map, &options, sink);
-    if !sink.has_errors() {
-        // Lowering takes the tree.
-        let again = typing::check(&ast, map, &options, &mut Sink::default());
-        instances(again, settings, false, false, sink, &mut Timer::default())?;
-    }
+    let mut options = typing_options(settings);
+    analysed(&ast, map, settings, &mut options, What::default(), sink, &mut Timer::default())?;
+    // Lowering has taken the tree.
+    let typed = typing::check(&ast, map, &options, &mut Sink::default());
     Ok(Trees { ast, typed })
 }
 
@@ -127,9 +124,17 @@ fn typing_options(settings: &Settings) -> typing::Options {
         gnu89_inline: settings.gnu89_inline,
         free_shared: settings.free_shared,
         words_wanted: settings.words_wanted,
+        returned: vec![],
         advice: settings.advice.clone(),
         library: settings.library.clone().filter(|_| settings.dialect == Dialect::Leeward),
     }
+}
+
+/// Names of parameters that reports say to be returned, which the checker does not know yet: what is
+/// returned where a result says nothing of a region.
+fn returned(sink: &Sink, known: &[Span]) -> Vec<Span> {
+    let lacks = sink.all.iter().filter(|d| d.lacks == Some(source::Lack::Result));
+    lacks.filter_map(|d| d.subject).filter(|subject| !known.contains(subject)).collect()
 }
 
 /// From the syntax tree on.
@@ -146,20 +151,22 @@ fn compile_tree(
         return Ok(Some(Product::Text(syntax::print::print_own(&unit))));
     }
 
-    let types = typing_options(settings);
-    let tree = timer.pass("check types", || typing::check(&unit, map, &types, sink));
+    let mut types = typing_options(settings);
     if until == Until::Types {
-        return Ok(Some(Product::Text(typing::print::print(&tree, map))));
+        // The analyses only for what is inferred of results.
+        let _ = analysed(&unit, map, settings, &mut types, What::default(), &mut Sink::default(), timer);
     }
-    if sink.has_errors() {
-        return Ok(None);
-    }
-    if plain && until == Until::Checked {
+    if until == Until::Types || plain && until == Until::Checked {
+        let tree = timer.pass("check types", || typing::check(&unit, map, &types, sink));
         // No analysis looks at unchecked bodies.
-        return Ok(Some(Product::Nothing));
+        return Ok(match until {
+            Until::Types => Some(Product::Text(typing::print::print(&tree, map))),
+            _ if sink.has_errors() => None,
+            _ => Some(Product::Nothing),
+        });
     }
-
-    let Some(mut mir) = instances(tree, settings, until == Until::Mir, false, sink, timer)? else { return Ok(None) };
+    let what = What { regions: until == Until::Mir, bypass: false };
+    let Some(mut mir) = analysed(&unit, map, settings, &mut types, what, sink, timer)? else { return Ok(None) };
     if (settings.remove_checks || settings.stack_promote > 0) && !sink.has_errors() {
         let explain = until == Until::Checks;
         let options = transform::Options {
@@ -203,41 +210,73 @@ fn compile_tree(
     Ok(Some(Product::C(timer.pass("emit C", || emit_c::emit(&mir, map, &options)), spawns)))
 }
 
-/// From the typed tree to MIR with its instances, as the back ends get it. `regions`: they are
-/// kept, for people to read. `bypass`: what the analyses report is ignored.
-fn instances(
-    tree: typing::tree::Program,
-    settings: &Settings,
+/// How `analysed` treats a unit.
+#[derive(Clone, Copy, Debug, Default)]
+struct What {
+    /// Regions are kept, for people to read.
     regions: bool,
+    /// What the analyses report is ignored.
     bypass: bool,
+}
+
+/// From the syntax tree to MIR with its instances, as the back ends get it; `None` if the types are
+/// wrong. If the analyses find that parameters are returned, types are checked again with what that
+/// says of results: `types` then knows it, too.
+fn analysed(
+    unit: &syntax::ast::Unit,
+    map: &SourceMap,
+    settings: &Settings,
+    types: &mut typing::Options,
+    what: What,
     sink: &mut Sink,
     timer: &mut Timer,
 ) -> Result<Option<mir::ir::Program>, String> {
-    let mut mir = timer.pass("lower", || lower::lower(tree));
-    let (verify, leaks_are_warnings, no_gc) = (settings.verify && !bypass, settings.leaks, settings.no_gc);
+    let (verify, leaks_are_warnings, no_gc) = (settings.verify && !what.bypass, settings.leaks, settings.no_gc);
     let analyses = flow::Options { verify, leaks_are_warnings, no_gc };
-    let mut ignored = Sink::default();
-    let report = flow::check(&mut mir, if bypass { &mut ignored } else { &mut *sink }, analyses);
-    timer.add(&report.times);
-    timer.looked_at(report.work);
-    if !bypass {
-        consistent("lowering or an analysis", report.verify)?;
+    loop {
+        let before = sink.all.len();
+        let tree = timer.pass("check types", || typing::check(unit, map, types, sink));
+        if sink.has_errors() {
+            return Ok(None);
+        }
+        let mut mir = timer.pass("lower", || lower::lower(tree));
+        let mut ignored = Sink::default();
+        let report = flow::check(&mut mir, if what.bypass { &mut ignored } else { &mut *sink }, analyses);
+        timer.add(&report.times);
+        timer.looked_at(report.work);
+        if !what.bypass {
+            consistent("lowering or an analysis", report.verify)?;
+        }
+        let more = returned(sink, &types.returned);
+        if more.is_empty() {
+            return instances(mir, settings, what, sink, timer).map(Some);
+        }
+        sink.all.truncate(before);
+        types.returned.extend(more);
     }
+}
 
+fn instances(
+    mut mir: mir::ir::Program,
+    settings: &Settings,
+    what: What,
+    sink: &mut Sink,
+    timer: &mut Timer,
+) -> Result<mir::ir::Program, String> {
     lower::mark_lent(&mut mir);
     lower::copy_looks(&mut mir);
-    if !regions {
+    if !what.regions {
         timer.pass("erase", || lower::erase(&mut mir));
     }
     if let Err(error) = timer.pass("instantiate", || lower::instantiate(&mut mir)) {
         sink.push(Diagnostic::error(typing::codes::GENERIC, error.span, error.to_string()));
     }
-    if settings.verify && !bypass {
+    if settings.verify && !what.bypass {
         consistent("instantiation", timer.pass("verify", || mir::verify::program(&mir)))?;
     }
     lower::erase_records(&mut mir.types);
     lower::empty_moved(&mut mir);
-    Ok(Some(mir))
+    Ok(mir)
 }
 
 /// What the oracle is given.
@@ -260,19 +299,10 @@ pub fn interpreted(
     let mut parsing = ParseOptions::new(settings.dialect);
     parsing.library_dir = settings.library.clone();
     let unit = timer.pass("parse", || syntax::parse(map, parsing, sink));
-    let types = typing::Options {
-        plain_c: false,
-        gnu89_inline: settings.gnu89_inline,
-        free_shared: settings.free_shared,
-        words_wanted: settings.words_wanted,
-        advice: settings.advice.clone(),
-        library: settings.library.clone(),
-    };
-    let tree = timer.pass("check types", || typing::check(&unit, map, &types, sink));
-    if sink.has_errors() {
-        return Ok(None);
-    }
-    let Some(mut mir) = instances(tree, settings, false, how.bypass, sink, timer)? else { return Ok(None) };
+    let library = settings.library.clone();
+    let mut types = typing::Options { plain_c: false, library, ..typing_options(settings) };
+    let what = What { regions: false, bypass: how.bypass };
+    let Some(mut mir) = analysed(&unit, map, settings, &mut types, what, sink, timer)? else { return Ok(None) };
     if sink.has_errors() {
         return Ok(None);
     }

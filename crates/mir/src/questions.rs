@@ -72,6 +72,16 @@ impl Rvalue {
         })
     }
 
+    /// The pointer that gets a count.
+    pub fn counted_pointer(&self) -> Option<&Operand> {
+        self.made_of().and_then(|(a, way)| match way {
+            Way::Counted => Some(a),
+            Way::Same | Way::Bits | Way::Number | Way::Word(_) | Way::Typed | Way::Fat | Way::Moved | Way::Retained => {
+                None
+            }
+        })
+    }
+
     /// The operand whose value it has, if both are numbers: conversions may change what does not
     /// fit.
     pub fn same_number(&self) -> Option<&Operand> {

@@ -261,6 +261,7 @@ impl Checker<'_> {
             && p.bounds == Bounds::Thin
             && !matches!(*index.kind, ExprKind::Int(0))
             && !self.need_bounds(&base)
+            && !self.want_result(&base)
             && (is_constant(&index) || !self.learn_need(&base, Need::BOUNDS))
         {
             // The element's type is known all the same.

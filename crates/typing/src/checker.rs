@@ -24,6 +24,9 @@ pub struct Options {
     pub free_shared: bool,
     /// Bounds of parameters of `static` functions are not inferred.
     pub words_wanted: bool,
+    /// Names of parameters that were found to be returned: if the function is `static`, the result
+    /// has their region ([`crate::results`]).
+    pub returned: Vec<Span>,
     /// GNU's older rules for `inline` (`-std=gnu89`).
     pub gnu89_inline: bool,
     /// Names of foreign functions with advice what to use instead (`library/unsafe.txt`).
@@ -36,6 +39,7 @@ pub struct Options {
 /// lowered.
 pub fn check(unit: &ast::Unit, map: &SourceMap, options: &Options, sink: &mut Sink) -> Program {
     let mut learnt = Learnt::default();
+    learnt.results = crate::results::LearntResults::new(unit, options);
     // What is learnt about a body may matter to calls that stand before it.
     for left in (0..MAX_PASSES).rev() {
         let mut checker = Checker::new(map, options);

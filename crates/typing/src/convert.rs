@@ -1116,6 +1116,7 @@ impl Checker<'_> {
                 if !self.need_bounds(e) && why == Why::Arg && !matches!(*e.kind, ExprKind::AddrOf(_)) {
                     self.passes_without(e, Need::BOUNDS);
                 }
+                self.want_result(e);
                 true
             }
             (Fat, Thin | Counted(_)) => true,
@@ -1125,6 +1126,7 @@ impl Checker<'_> {
                 match why {
                     Why::TrustedArg => true,
                     Why::Arg if self.rooted_in_local(e) => true,
+                    Why::Return if self.postpones_result() => true,
                     _ if self.learn_need(e, Need::STRING) => true,
                     _ => {
                         self.passes_without(e, Need::STRING);
@@ -1138,6 +1140,7 @@ impl Checker<'_> {
                     }
                 }
             }
+            (Thin, Terminated) if why == Why::Return && self.postpones_result() => true,
             (Thin, Terminated) => {
                 let need = if why == Why::TrustedArg { Need::C_STRING } else { Need::STRING };
                 if self.need_bounds(e) || self.learn_need(e, need) {

@@ -308,6 +308,7 @@ impl Checker<'_> {
         }
         let mut ty = self.with_learnt_views(name.name, declared.ty.ty);
         ty = self.with_learnt_bounds(name.name, ty);
+        ty = self.with_learnt_result(name.name, ty, declarator);
         if specs.process {
             ty = self.process_type(name, ty, place);
         }

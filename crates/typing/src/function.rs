@@ -207,6 +207,7 @@ impl Checker<'_> {
         let before = self.sink.all.len();
         let need_view = self.checked_body(Source { id, def, declared, fty: &fty, unchecked });
         if !unchecked {
+            self.note_result(id, &def.declarator);
             let accepted = !self.sink.all.iter().skip(before).any(|d| d.level == source::Level::Error);
             self.try_read_only(id, def, declared, &fty, &Tried { accepted, need_view });
         }

@@ -9,7 +9,7 @@ use crate::checker::Checker;
 use crate::tree::*;
 use crate::types::*;
 use crate::walk::{any, Part};
-use source::Span;
+use source::{Span, Symbol};
 use syntax::ast;
 
 /// What is known of one unannotated pointer local.
@@ -64,6 +64,8 @@ pub struct Inferred {
     pub source: Option<LocalId>,
     /// The parameter that a value was read from, and behind how many pointers.
     pub from: Option<(LocalId, u32)>,
+    /// The `static` function that a value is a result of.
+    pub result: Option<Symbol>,
     /// A shared value that was assigned, and the declaration that it has its type from: why it is
     /// not freed.
     pub shared: Option<(Span, Option<Span>)>,
@@ -185,6 +187,7 @@ impl Checker<'_> {
             reads: p.target.quals.is_const,
             source: None,
             from: None,
+            result: None,
             shared: None,
         });
         let phase = f.phase;
@@ -227,8 +230,10 @@ impl Checker<'_> {
         self.note_ownership(local, value, p.own);
         self.note_rebound(local, value);
         let from = self.source_of(value, 0);
+        let result = self.result_of(value);
         if let Some(state) = self.inferred_mut(local) {
             state.from = from.or(state.from);
+            state.result = result.or(state.result);
         }
         let reach = self.reach(value);
         let (bounds, span) = (p.bounds, value.span);

@@ -49,6 +49,7 @@ mod records;
 mod region_names;
 mod region_stmts;
 pub mod regions;
+mod results;
 mod scope;
 mod sizes;
 mod specs;

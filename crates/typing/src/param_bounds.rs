@@ -137,7 +137,7 @@ impl Checker<'_> {
         if self.options.words_wanted || self.read_only.learnt.bounds.settled || !self.checked() {
             return false;
         }
-        let Some((local, depth)) = self.source_of(e, 0) else { return false };
+        let Some((local, depth)) = self.source_of(e, 0) else { return need.bounds && self.want_result(e) };
         let need = match depth {
             0 => Need { strings: false, ..need },
             1 if need.string || need.strings || self.is_character_pointer(e) => Need::STRINGS,

@@ -14,6 +14,7 @@
 
 use crate::checker::Checker;
 use crate::param_bounds::{FoundBounds, LearntBounds};
+use crate::results::{FoundResults, LearntResults};
 use crate::specs::Declared;
 use crate::tree::*;
 use crate::types::*;
@@ -37,6 +38,8 @@ pub(crate) struct Learnt {
     pub addressed: FxHashSet<Symbol>,
     /// Bounds of parameters of `static` functions.
     pub bounds: LearntBounds,
+    /// Where results of `static` functions lead.
+    pub results: LearntResults,
 }
 
 /// What this pass over the unit finds.
@@ -46,6 +49,8 @@ pub(crate) struct ReadOnly {
     pub learnt: Learnt,
     /// What bodies need of the bounds of their parameters.
     pub bounds: FoundBounds,
+    /// Where results lead.
+    pub results: FoundResults,
     /// Where the argument at hand is passed to.
     pub passing: Option<Parameter>,
     /// Read-only parameters.
@@ -301,13 +306,16 @@ impl Checker<'_> {
         let ReadOnly { found, used, asked, learnt: known, .. } = &self.read_only;
         let wrong = !used.is_subset(found);
         let bounds = known.bounds.next(&self.read_only.bounds, &known.addressed, last);
-        let more_bounds = bounds.is_some();
+        let results = known.results.next(&self.read_only.results, &known.addressed, last);
+        let more_bounds = bounds.is_some() || results.is_some();
+        let results = results.unwrap_or_else(|| known.results.clone());
         let bounds = bounds.unwrap_or_else(|| known.bounds.clone());
         if last {
             let again = wrong || more_bounds;
-            return again.then(|| Learnt { addressed: known.addressed.clone(), bounds, ..Learnt::default() });
+            let addressed = known.addressed.clone();
+            return again.then(|| Learnt { addressed, bounds, results, ..Learnt::default() });
         }
-        let mut learnt = Learnt { read_only: found.clone(), bounds, ..known.clone() };
+        let mut learnt = Learnt { read_only: found.clone(), bounds, results, ..known.clone() };
         let fresh = |p: &&Parameter| !known.addressed.contains(&p.0) && !known.refused.contains(*p);
         learnt.views.extend(self.read_only.views.iter().filter(fresh));
         let missed = asked.iter().any(|p| found.contains(p)) || learnt.views.len() > known.views.len();

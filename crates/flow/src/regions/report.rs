@@ -283,7 +283,10 @@ impl Words<'_, '_> {
             Origin::Entry(n) if self.entry(n).is_some_and(|r| r.decl.name.is_none()) => self.parameter_of(n),
             _ => None,
         };
-        if let Some(decl) = parameter.and_then(|local| self.decl(local)).filter(|_| region == HEAP) {
+        // The region of another parameter, which is in the result without being named: it was found there.
+        let found = matches!(self.solver.origins.get(region), Origin::Entry(n) if self.entry(n).is_some_and(|r| r.decl.name.is_none()));
+        let open = region == HEAP || found && matches!(keeper, Keeper::Return);
+        if let Some(decl) = parameter.and_then(|local| self.decl(local)).filter(|_| open) {
             let word = if matches!(keeper, Keeper::Return) { Lack::Result } else { Lack::Heap };
             d = d.about(decl.span).lacks(word);
         }

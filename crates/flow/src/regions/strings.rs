@@ -26,7 +26,7 @@ fn writes(p: &Pointer) -> bool {
 
 /// One that is read as a string.
 fn reads_string(p: &Pointer) -> bool {
-    p.bounds == Bounds::Terminated
+    p.bounds.is_terminated()
 }
 
 /// Checks all calls of the body.
@@ -81,7 +81,7 @@ fn buffer_of(solver: &mut Solver, arg: &Operand) -> Option<Buffer> {
         let ty = operand_ty(solver.program, solver.body, op).ok()?;
         Some(solver.program.types.as_pointer(ty)?.bounds)
     };
-    if bounds(from) != Some(Bounds::Fat) || bounds(arg) != Some(Bounds::Terminated) {
+    if bounds(from) != Some(Bounds::Fat) || !bounds(arg).is_some_and(|bounds| bounds.is_terminated()) {
         return None;
     }
     let region = solver.operand_side(arg)?.outer;
@@ -97,8 +97,9 @@ fn made_from(body: &Body, temp: Local, depth: u32) -> Option<(&Operand, Span)> {
     if let Some(from) = value.as_pointer_word() {
         return Some((from, span));
     }
-    // Conversions of one expression are a handful.
-    let from = value.same_bits().filter(|_| depth < 16)?;
+    // Conversions of one expression are a handful. Where a parameter was found to be a string with
+    // bounds, the string in the buffer is measured.
+    let from = value.same_bits().or(value.counted_pointer()).filter(|_| depth < 16)?;
     made_from(body, from.place()?.as_local()?, depth + 1)
 }
 

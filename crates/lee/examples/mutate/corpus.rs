@@ -175,6 +175,7 @@ impl Corpus {
             gnu89_inline: false,
             free_shared: settings.free_shared,
             words_wanted: settings.words_wanted,
+            returned: vec![],
             advice: vec![],
             library: settings.library.clone(),
         };
