@@ -24,7 +24,7 @@ export LEE_TEST_GCC LEE_TEST_CLANG LEE_TEST_CC
 
 # The tools, each with the Debian package that brings it; `has` knows when it is there.
 tools=(gcc:gcc clang:clang-19 sanitizers:libclang-rt-19-dev make:make cmake:cmake gdb:gdb valgrind:valgrind python3:python3
-    zlib:zlib1g-dev sqlite:libsqlite3-dev words:wamerican csmith:csmith csmith.h:libcsmith-dev matplotlib:python3-matplotlib
+    zlib:zlib1g-dev sqlite:libsqlite3-dev words:wamerican chromium:chromium csmith:csmith csmith.h:libcsmith-dev matplotlib:python3-matplotlib
     aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu aarch64.h:libc6-dev-arm64-cross qemu-aarch64:qemu-user)
 
 # sanitizes COMPILER [LIST]: whether it can build and run a program under the sanitizers.

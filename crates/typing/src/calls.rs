@@ -47,6 +47,7 @@ impl Checker<'_> {
                 }
             }
             if let Some(Entity::Func(id)) = self.scopes.lookup(name).cloned() {
+                let id = self.form_of_call(id, args);
                 return self.call_function(id, callee.span, args, span, expected);
             }
         }
@@ -111,6 +112,18 @@ impl Checker<'_> {
         let fty = self.instantiate(&fty);
         let values = self.arguments(&fty, args, why, span, Some(name));
         self.finish_call(Callee::Direct(FuncRef { func: id, args: type_args }), &fty, values, span)
+    }
+
+    /// Of a function of C and one of processes that have one name, the one that is called: what gets
+    /// a `pid` is the processes'.
+    fn form_of_call(&mut self, id: FuncId, args: &[ast::Expr]) -> FuncId {
+        let Some((other, first)) = self.for_pids.get(&id).copied().zip(args.first()) else { return id };
+        let first = self.probe(first);
+        if self.program.types.is_pid(first.ty.ty) {
+            other
+        } else {
+            id
+        }
     }
 
     fn names_function(&self, e: &ast::Expr) -> bool {

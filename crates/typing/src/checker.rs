@@ -102,6 +102,8 @@ pub struct Checker<'a> {
     pub(crate) static_counter: u32,
     /// Parameters of each generic function.
     pub(crate) generics_of: FxHashMap<FuncId, Vec<GenericParam>>,
+    /// Of C's functions whose names `<lee/process.lh>` gives to others (`kill`, `wait`): the other one.
+    pub(crate) for_pids: FxHashMap<FuncId, FuncId>,
     /// Structs with hidden regions that are being initialised, and what those are.
     pub(crate) packing: Vec<(Ty, Vec<Region>)>,
     /// Region variables of the prototype that is being read.
@@ -173,6 +175,7 @@ impl<'a> Checker<'a> {
             known_globals: FxHashMap::default(),
             static_counter: 0,
             generics_of: FxHashMap::default(),
+            for_pids: FxHashMap::default(),
             packing: vec![],
             protos: Protos::default(),
             region_names: FxHashMap::default(),

@@ -17,6 +17,18 @@ enum GenericItem {
     Function,
 }
 
+/// A function beside another of its name: `kill` of C and of processes.
+enum Beside {
+    /// It takes a `pid`, and this one of C's does not.
+    OfC(FuncId),
+    /// It is C's, and this one takes a `pid`.
+    OfPids(FuncId),
+    /// It is this one, which was declared before.
+    Again(FuncId),
+    /// It is C's again, and this one takes a `pid`.
+    Redeclared(FuncId),
+}
+
 impl Checker<'_> {
     /// A declaration at file scope.
     pub(crate) fn file_decl(&mut self, decl: &ast::Decl, foreign: bool) {
@@ -360,7 +372,12 @@ impl Checker<'_> {
         let is_extern = specs.storage == Some(ast::Storage::Extern);
         let gnu = inline_rule(&specs.attrs, &declarator.attrs);
         let at_file = self.scopes.depth() == 1;
-        if let Some((Entity::Func(old), old_span)) = self.scopes.lookup_file(name.name) {
+        let beside = self.told_apart(name.name, ty, trust);
+        if let Some(Beside::Again(id)) = beside {
+            return id;
+        }
+        let apart = matches!(beside, Some(Beside::OfC(_) | Beside::OfPids(_)));
+        if let Some((Entity::Func(old), old_span)) = self.scopes.lookup_file(name.name).filter(|_| !apart) {
             let (old, old_span) = (*old, *old_span);
             if let Some(id) = self.merge_function(old, old_span, name, ty, trust, linkage, defined, declared) {
                 let checked = self.program.functions.get_mut(id.0 as usize).filter(|f| f.trust == Trust::Checked);
@@ -424,8 +441,41 @@ impl Checker<'_> {
         if !self.type_params.is_empty() {
             self.generics_of.insert(id, self.type_params.clone());
         }
+        match beside {
+            Some(Beside::OfC(c)) => {
+                self.for_pids.insert(c, id);
+                return id;
+            }
+            Some(Beside::OfPids(other) | Beside::Redeclared(other)) => {
+                self.for_pids.insert(id, other);
+            }
+            Some(Beside::Again(_)) | None => {}
+        }
         self.scopes.declare_file(name.name, Entity::Func(id), name.span);
         id
+    }
+
+    /// What a declaration of a C function is beside one of the same name that takes a `pid`, and the
+    /// other way round. A call tells the two apart (`form_of_call`), so neither hides the other,
+    /// whichever header comes first; the name itself is C's function.
+    fn told_apart(&self, name: Symbol, ty: Ty, trust: Trust) -> Option<Beside> {
+        let Some((Entity::Func(old), _)) = self.scopes.lookup_file(name) else { return None };
+        let of_c = |trust| matches!(trust, Trust::Foreign | Trust::Trusted);
+        let function = self.program.functions.get(old.0 as usize)?;
+        if !of_c(function.trust) || !of_c(trust) {
+            return None;
+        }
+        let known = self.for_pids.get(old).copied();
+        match (self.is_for_pids(function.ty), self.is_for_pids(ty)) {
+            (false, true) => Some(known.map_or(Beside::OfC(*old), Beside::Again)),
+            (true, false) => Some(Beside::OfPids(*old)),
+            _ => known.map(Beside::Redeclared),
+        }
+    }
+
+    pub(crate) fn is_for_pids(&self, ty: Ty) -> bool {
+        let function = self.program.types.as_func(ty);
+        function.is_some_and(|f| f.params.first().is_some_and(|p| self.program.types.is_pid(p.ty)))
     }
 
     /// `[[lee::allow(leak, free_shared)]]`

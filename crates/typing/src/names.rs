@@ -182,6 +182,7 @@ impl Checker<'_> {
     /// A function by name, as a designator. A generic one takes its arguments from the type that
     /// the context wants.
     pub(crate) fn function_name(&mut self, id: FuncId, span: Span, expected: Option<Ty>) -> Expr {
+        let id = self.form_of_name(id, expected);
         let function = &mut self.program.functions[id.0 as usize];
         function.used = true;
         let (ty, trust, name, generic) = (function.ty, function.trust, function.name, function.type_params);
@@ -213,6 +214,17 @@ impl Checker<'_> {
         };
         let ty = self.types().subst(ty, &args);
         self.place_node(ExprKind::Func(FuncRef { func: id, args }), Qty::plain(ty), span)
+    }
+
+    /// Of a function of C and one of processes that have one name, the one whose address is wanted.
+    fn form_of_name(&self, id: FuncId, expected: Option<Ty>) -> FuncId {
+        let Some(other) = self.for_pids.get(&id).copied() else { return id };
+        let wanted = expected.map(|ty| self.program.types.as_pointer(ty).map_or(ty, |p| p.target.ty));
+        if wanted.is_some_and(|ty| self.is_for_pids(ty)) {
+            other
+        } else {
+            id
+        }
     }
 
     /// Reports the use of a C function in safe code.
