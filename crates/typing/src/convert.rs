@@ -1113,10 +1113,11 @@ impl Checker<'_> {
                 true
             }
             (Thin, Fat | Counted(_)) => {
-                if !self.need_bounds(e) && why == Why::Arg && !matches!(*e.kind, ExprKind::AddrOf(_)) {
+                let may_come = self.result_may_have_bounds(e);
+                let without = !self.need_bounds(e) && why == Why::Arg && !matches!(*e.kind, ExprKind::AddrOf(_));
+                if without && !may_come {
                     self.passes_without(e, Need::BOUNDS);
                 }
-                self.want_result(e);
                 true
             }
             (Fat, Thin | Counted(_)) => true,
@@ -1142,7 +1143,12 @@ impl Checker<'_> {
             }
             (Thin, Terminated) if why == Why::Return && self.postpones_result() => true,
             (Thin, Terminated) => {
-                let need = if why == Why::TrustedArg { Need::C_STRING } else { Need::STRING };
+                let need = match why {
+                    Why::TrustedArg => Need::C_STRING,
+                    // Then the result has those of the argument.
+                    Why::Return if self.returns_into() => Need::BOUNDS,
+                    _ => Need::STRING,
+                };
                 if self.need_bounds(e) || self.learn_need(e, need) {
                     return true;
                 }

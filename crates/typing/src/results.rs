@@ -26,6 +26,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use source::Symbol;
 use syntax::ast;
 
+/// Passes in which an argument that is a result may wait for its bounds: so many functions of a chain
+/// may be called before they are defined.
+const MOST_WAITS: u32 = 4;
+
 /// What was learnt of results in earlier passes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LearntResults {
@@ -35,8 +39,8 @@ pub(crate) struct LearntResults {
     refused: FxHashSet<Symbol>,
     /// Callers need bounds of the result.
     wanted: FxHashSet<Symbol>,
-    /// It is known of each function what it returns.
-    complete: bool,
+    /// Passes in which something waited for what others find.
+    waited: u32,
     /// Parameters that are returned, of which the analyses told.
     returned: FxHashMap<Symbol, Vec<u32>>,
 }
@@ -59,7 +63,7 @@ impl LearntResults {
     /// What the next pass is to know, if that is something else.
     pub fn next(&self, found: &FoundResults, addressed: &FxHashSet<Symbol>, last: bool) -> Option<LearntResults> {
         let mut next = self.clone();
-        next.complete |= found.postponed;
+        next.waited += u32::from(found.postponed && self.waited < MOST_WAITS);
         if !last {
             for (name, points) in &found.into {
                 match points {
@@ -198,7 +202,7 @@ impl Checker<'_> {
         let id = self.f.as_ref().and_then(|f| f.func);
         let function = id.and_then(|id| self.program.functions.get(id.0 as usize));
         let ours = function.is_some_and(|f| f.linkage == Linkage::Internal && f.trust == Trust::Checked);
-        let waits = ours && !self.read_only.learnt.results.complete && !self.options.words_wanted;
+        let waits = ours && self.read_only.learnt.results.waited == 0 && !self.options.words_wanted;
         self.read_only.results.postponed |= waits;
         waits
     }
@@ -214,6 +218,21 @@ impl Checker<'_> {
             self.read_only.results.wanted.insert(name);
         }
         learns
+    }
+
+    /// The same, also if nobody knows yet where the result leads.
+    pub(crate) fn result_may_have_bounds(&mut self, e: &Expr) -> bool {
+        let early = self.read_only.learnt.results.waited < MOST_WAITS && self.result_of(e).is_some();
+        let waits = early && !self.options.words_wanted;
+        self.read_only.results.postponed |= waits;
+        self.want_result(e) || waits
+    }
+
+    /// Whether all that the function at hand returns points into one parameter's object.
+    pub(crate) fn returns_into(&self) -> bool {
+        let id = self.f.as_ref().and_then(|f| f.func);
+        let function = id.and_then(|id| self.program.functions.get(id.0 as usize));
+        function.is_some_and(|f| self.read_only.learnt.results.into.contains_key(&f.name))
     }
 
     /// The `static` function that the value is a result of, perhaps by way of a local.
