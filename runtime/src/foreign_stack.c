@@ -22,6 +22,7 @@
 #include "process.h"
 #include "task.h"
 #include "valgrind.h"
+#include "worker.h"
 
 _Thread_local bool lee_on_task_stack __attribute__((tls_model("initial-exec")));
 
@@ -186,6 +187,15 @@ void lee_foreign_run(void (*function)(void *), void *argument) {
         return;
     }
     struct lee_task *task = lee_task_self();
+    if (__builtin_expect(lee_many, 0))
+        lee_worker_calls_c();
+    if (task->low == 0) { /* there are workers, which had to be told */
+        lee_on_task_stack = false;
+        function(argument);
+        lee_on_task_stack = true;
+        lee_worker_called_c();
+        return;
+    }
     struct lee_foreign_stack *stack = lee_foreign_stack_take();
     if (stack == NULL)
         lee_fault_memory(NULL, STACK_BYTES);
@@ -195,6 +205,8 @@ void lee_foreign_run(void (*function)(void *), void *argument) {
     lee_foreign_switch(function, argument, stack->high, &stack->left);
     lee_on_task_stack = true;
     task->foreign = NULL;
+    if (__builtin_expect(lee_many, 0))
+        lee_worker_called_c();
     if (__builtin_expect(rests, 0))
         lee_preempt_watch();
     lee_foreign_stack_give(stack);

@@ -7,6 +7,7 @@
 
 #ifndef LEE_NO_GC
 
+#include <lee/foreign.h>
 #include <lee/lee.h>
 
 #include <errno.h>
@@ -34,6 +35,7 @@ enum {
     THREAD_STACK = 1 << 20, /* of the threads that are started: only handlers and `idle` run on it */
     SPINS = 100,            /* looks of an idle worker between two at the clock */
     WATCH = 30000,          /* nanoseconds that an idle worker waits awake */
+    GUARD = 200000,         /* nanoseconds after which a worker takes over from one that calls C */
     LINGER = 16000,         /* cycles that a task that waits for a message looks for it, before it sleeps */
     LINGER_LOOKS = 20,      /* at the message, between two at the clock and at whether others can run */
     LINGER_VAIN = 4,        /* if that was in vain so often, it is tried one time in VAIN_TRIES only */
@@ -55,6 +57,8 @@ static struct {
     int spinning; /* workers that wait awake, until the next event */
     struct lee_worker *polls; /* blocks in the reactor */
     bool rung;                /* and is about to come back */
+    bool stranded;            /* processes wait behind a call of C, and all other workers run */
+    struct lee_worker *guard; /* about to look after what a worker that called C has left */
     struct lee_process *first, *spawned; /* of the thread that made the pool; all others */
     struct lee_worker *stopper;
     int stops;                   /* how often it stopped the others */
@@ -134,6 +138,60 @@ static void wake_another(void) {
         wake(pool.polls);
     else
         add_worker();
+}
+
+/* A worker calls C, and nobody looks after its queue, or blocks in the reactor. If all others run,
+ * they do at the ends of their slices; whose timer may rest, because there was nothing to do. */
+static void call_guard(const struct lee_worker *self) {
+    struct lee_worker *guard = NULL;
+    if (pool.guard != NULL || pool.stopper != NULL)
+        return;
+    for (int i = 0; i < pool.count; i++) {
+        struct lee_worker *worker = pool.workers[i];
+        if (worker == NULL || (worker->idles && !worker->sleeps && worker != pool.polls))
+            return; /* it is awake, and looks before it sleeps */
+        if (worker->sleeps && guard == NULL)
+            guard = worker;
+    }
+    if (guard == NULL && pool.count < pool.most) {
+        add_worker();
+        return;
+    }
+    guard = guard != NULL ? guard : pool.polls;
+    if (guard != NULL) {
+        pool.guard = guard;
+        wake(guard);
+        return;
+    }
+    __atomic_store_n(&pool.stranded, self->head != NULL, __ATOMIC_RELAXED);
+    for (int i = 0; i < pool.count; i++) {
+        struct lee_worker *worker = pool.workers[i];
+        if (worker != self && !worker->idles && !worker->calls && worker->unarmed)
+            interrupt(worker);
+    }
+}
+
+LEE_UNWATCHED static bool leaves_work(const struct lee_worker *self) {
+    if (__atomic_load_n(&pool.guard, __ATOMIC_RELAXED) != NULL)
+        return false;
+    return self->head != NULL || __atomic_load_n(&lee_shares_ready, __ATOMIC_RELAXED) > 0 ||
+           (__atomic_load_n(&pool.polls, __ATOMIC_RELAXED) == NULL && lee_reactor_has_waits());
+}
+
+void lee_worker_calls_c(void) {
+    struct lee_worker *self = &lee_worker;
+    __atomic_store_n(&self->calls, true, __ATOMIC_RELAXED);
+    if (__builtin_expect(!leaves_work(self), 1))
+        return;
+    int error = errno;
+    lee_lock_many();
+    call_guard(self);
+    lee_unlock_many();
+    errno = error;
+}
+
+void lee_worker_called_c(void) {
+    __atomic_store_n(&lee_worker.calls, false, __ATOMIC_RELAXED);
 }
 
 /* --- queues ----------------------------------------------------------------------------------- */
@@ -240,6 +298,23 @@ static struct lee_process *choose(struct lee_worker *self, bool yields) {
     return process;
 }
 
+/* What waits behind a call of C on another worker, while this one has never nothing to do. */
+static void adopt(struct lee_worker *self) {
+    __atomic_store_n(&pool.stranded, false, __ATOMIC_RELAXED);
+    for (int i = 0; i < pool.count; i++) {
+        const struct lee_worker *from = pool.workers[i];
+        if (from == NULL || from == self || !__atomic_load_n(&from->calls, __ATOMIC_RELAXED))
+            continue;
+        for (struct lee_process *process = from->head, *next; process != NULL; process = next) {
+            next = process->queue_next;
+            if (process->pinned == NULL && !process->stopped) {
+                take_off(process);
+                append(self, process);
+            }
+        }
+    }
+}
+
 /* A thread of the pool has no process at first. */
 LEE_UNWATCHED static bool is_asked(void) {
     return lee_process != NULL && __atomic_load_n(&lee_process->asked, __ATOMIC_RELAXED) == LEE_ASKED_NOW;
@@ -249,7 +324,7 @@ LEE_UNWATCHED bool lee_worker_has_others(void) {
     const struct lee_worker *self = &lee_worker;
     const struct lee_worker *stopper = __atomic_load_n(&pool.stopper, __ATOMIC_RELAXED);
     return (stopper != NULL && stopper != self) || is_asked() || __atomic_load_n(&self->head, __ATOMIC_RELAXED) != NULL ||
-           __atomic_load_n(&lee_shares_ready, __ATOMIC_RELAXED) > 0 ||
+           __atomic_load_n(&lee_shares_ready, __ATOMIC_RELAXED) > 0 || __atomic_load_n(&pool.stranded, __ATOMIC_RELAXED) ||
            (__atomic_load_n(&pool.polls, __ATOMIC_RELAXED) == NULL && lee_reactor_has_waits());
 }
 
@@ -293,6 +368,42 @@ static void sleep_until_woken(struct lee_worker *self) {
     while (__atomic_load_n(&self->woken, __ATOMIC_ACQUIRE) == 0)
         lee_futex_wait(&self->woken, 0);
     lee_lock_retake(depth);
+}
+
+static void look(struct lee_worker *self, int64_t most) {
+    pool.polls = self;
+    pool.rung = false;
+    lee_reactor_look(most);
+    pool.polls = NULL;
+}
+
+/* Most calls of C are short: whoever makes one has some time to come back to its queue. */
+static void guard(struct lee_worker *self) {
+    if (pool.polls == NULL && lee_reactor_has_waits()) {
+        look(self, GUARD);
+    } else {
+        self->sleeps = true;
+        __atomic_store_n(&self->woken, 0, __ATOMIC_RELAXED);
+        unsigned depth = lee_lock_drop();
+        lee_futex_wait_for(&self->woken, 0, GUARD);
+        lee_lock_retake(depth);
+        self->sleeps = false;
+    }
+    pool.guard = NULL;
+}
+
+/* Whether a process that another worker could run waits behind a call of C. */
+static bool is_stranded(void) {
+    for (int i = 0; i < pool.count; i++) {
+        const struct lee_worker *from = pool.workers[i];
+        if (from == NULL || !__atomic_load_n(&from->calls, __ATOMIC_RELAXED))
+            continue;
+        for (const struct lee_process *process = from->head; process != NULL; process = process->queue_next) {
+            if (process->pinned == NULL && !process->stopped)
+                return true;
+        }
+    }
+    return false;
 }
 
 /* The compiler believes that a thread-local stays where it is; a process that gives way may go on
@@ -350,6 +461,8 @@ void lee_world_go_many(void) {
 /* --- idle workers ----------------------------------------------------------------------------- */
 
 static void run_process(struct lee_worker *self, struct lee_task *task) {
+    if (pool.guard == self)
+        pool.guard = NULL;
     self->idles = false;
     pool.running++;
     self->idle->tasks.first.depth = 0;
@@ -420,9 +533,15 @@ static _Noreturn void idle(void) {
             run_process(self, self->deadlocked);
             continue;
         }
+        bool guards = pool.guard == self;
+        if (guards) {
+            guard(self);
+            if (pool.stopper != NULL || self->deadlocked != NULL)
+                continue;
+        }
         struct lee_process *process = choose(self, false);
         if (process == NULL && pool.polls == NULL && lee_reactor_has_waits()) {
-            lee_reactor_look(false);
+            lee_reactor_look(0);
             process = choose(self, false);
         }
         if (process != NULL) {
@@ -431,8 +550,12 @@ static _Noreturn void idle(void) {
             run_process(self, lee_task_first_ready(process));
             continue;
         }
-        if (watch() || self->head != NULL || self->deadlocked != NULL) /* the lock was given up */
+        if ((!guards && watch()) || self->head != NULL || self->deadlocked != NULL) /* the lock was given up */
             continue;
+        if (pool.guard == NULL && is_stranded()) {
+            pool.guard = self;
+            continue;
+        }
         bool waits = lee_reactor_has_waits();
         if (pool.running == 0 && !anything_ready()) {
             if (wake_collectors())
@@ -444,10 +567,7 @@ static _Noreturn void idle(void) {
             }
         }
         if (waits && pool.polls == NULL) {
-            pool.polls = self;
-            pool.rung = false;
-            lee_reactor_look(true);
-            pool.polls = NULL;
+            look(self, LEE_FOR_EVER);
         } else {
             sleep_until_woken(self);
         }
@@ -493,11 +613,18 @@ struct lee_task *lee_worker_next(struct lee_task *waiting, bool outside, bool yi
         process->pinned = self; /* its frames may know their thread */
     if (__builtin_expect(process->asked == LEE_ASKED_NOW, 0) && !over)
         lee_top_stops(process);
-    bool stop = pool.stopper != NULL;
+    bool stop = pool.stopper != NULL, slice = outside && !yields;
+    __atomic_store_n(&self->calls, false, __ATOMIC_RELAXED);
+    if (slice) { /* others may have no other chance for long */
+        self->looks = 0;
+        adopt(self);
+        if (lee_reactor_has_waits())
+            lee_worker_watch();
+    }
     if (--self->looks <= 0 || lee_reactor_is_asked()) {
         self->looks = LOOKS;
         if (pool.polls == NULL && lee_reactor_has_waits())
-            lee_reactor_look(false); /* which may resume a task of this process */
+            lee_reactor_look(0); /* which may resume a task of this process */
     }
     if (!over && process->tasks.head != NULL && !stop && !outside)
         return lee_task_first_ready(process);
@@ -611,6 +738,9 @@ void lee_pool_begin(void) {
     lee_preempt_begin();
     join(&lee_worker, process, 0);
     lee_many = true;
+#ifndef LEE_ASAN
+    lee_on_task_stack = self->tasks.running->foreign == NULL;
+#endif
 }
 
 #endif

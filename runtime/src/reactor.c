@@ -336,18 +336,16 @@ static void hear_bell(void) {
         lee_top_answer();
 }
 
-void lee_reactor_look(bool block) {
+void lee_reactor_look(int64_t most) {
     struct epoll_event events[EVENTS];
     int error = errno;
-    int64_t timeout = 0;
-    if (block) {
-        timeout = LEE_FOR_EVER;
-        if (reactor.timers != NULL) {
-            int64_t now = lee_clock();
-            timeout = reactor.timers->at > now ? reactor.timers->at - now : 0;
-        }
+    int64_t timeout = most;
+    if (most != 0 && reactor.timers != NULL) {
+        int64_t now = lee_clock();
+        timeout = reactor.timers->at > now ? reactor.timers->at - now : 0;
+        timeout = most != LEE_FOR_EVER && timeout > most ? most : timeout;
     }
-    unsigned depth = block && lee_many ? lee_lock_drop() : 0;
+    unsigned depth = most != 0 && lee_many ? lee_lock_drop() : 0;
     int count = fetch(events, timeout);
     if (depth > 0)
         lee_lock_retake(depth);

@@ -98,8 +98,9 @@ void lee_reactor_closes(int fd);
 bool lee_reactor_has_waits(void);
 /* Whether a look would find something: an event, or a time that has come. Safe in a signal handler. */
 bool lee_reactor_is_due(void);
-/* Resumes the tasks that wait no more. `block`: waits until there is something to tell. */
-void lee_reactor_look(bool block);
+/* Resumes the tasks that wait no more. Waits until there is something to tell, for so many nanoseconds at most, or
+ * LEE_FOR_EVER. */
+void lee_reactor_look(int64_t most);
 
 /* Set once this thread has had a second task or process: from then on calls that wait suspend the task. */
 #ifdef LEE_NO_GC

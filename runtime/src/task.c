@@ -384,7 +384,7 @@ static inline __attribute__((always_inline)) void leave_task(struct lee_task *fr
 
 static inline __attribute__((always_inline)) uintptr_t enter_task(struct lee_process *process, struct lee_task *to) {
 #ifndef LEE_ASAN
-    lee_on_task_stack = to->low != 0 && to->foreign == NULL; /* only a first task's low is 0 */
+    lee_on_task_stack = to->foreign == NULL && (to->low != 0 || lee_many); /* only a first task's low is 0 */
 #endif
     process->tasks.running = to;
     *worker.error = to->error;
@@ -522,7 +522,7 @@ static struct lee_task *next_outside(bool yields) {
 static void look_in_turn(void) {
     worker.turns = worker.seeded ? 0 : TURNS; /* a seeded choice is not made quickly */
     if (lee_reactor_has_waits())
-        lee_reactor_look(false);
+        lee_reactor_look(0);
 }
 
 static __attribute__((noinline)) struct lee_task *next_slowly(struct lee_task *waiting) {
@@ -540,7 +540,7 @@ static __attribute__((noinline)) struct lee_task *next_slowly(struct lee_task *w
         if (has_outside())
             return next_outside(false);
         if (lee_reactor_has_waits()) {
-            lee_reactor_look(false);
+            lee_reactor_look(0);
             if (process->tasks.head != NULL || has_outside())
                 continue;
         }
@@ -558,7 +558,7 @@ static __attribute__((noinline)) struct lee_task *next_slowly(struct lee_task *w
         }
         if (lee_shares_used)
             lee_share_note();
-        lee_reactor_look(true);
+        lee_reactor_look(LEE_FOR_EVER);
         if (lee_shares_used)
             lee_share_skip();
     }
@@ -625,6 +625,7 @@ void lee_task_stop_here(void) {
     process->watch = LEE_WATCHES;
     if (lee_many) {
         run(lee_worker_next(self, true, false), false);
+        lee_preempt_watch(); /* it may go on without a switch */
     } else {
         lee_process_ready(process);
         run(next_outside(false), false);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 _Thread_local struct lee_worker lee_worker __attribute__((tls_model("initial-exec")));
@@ -15,6 +16,11 @@ enum { SPINS = 100 /* looks at the lock before its thread sleeps */ };
 
 void lee_futex_wait(int *word, int value) {
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+}
+
+void lee_futex_wait_for(int *word, int value, long nanoseconds) {
+    struct timespec most = {nanoseconds / 1000000000, nanoseconds % 1000000000};
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &most, NULL, 0);
 }
 
 void lee_futex_wake(int *word) {

@@ -49,6 +49,7 @@ struct lee_worker {
     int number, thread;         /* of the pool, from 0; of the system */
     bool idles;                 /* `idle` runs */
     bool sleeps;                /* it waits for `woken` */
+    bool calls;                 /* its process is in a call of C, perhaps for long: others do not interrupt it */
     int looks;                  /* `turns` of a pool */
     unsigned vain;              /* how often it lingered in vain, one after the other */
     int woken;                  /* a futex */
@@ -66,6 +67,8 @@ void lee_unlock_many(void);
 
 /* Sleeps while the word has the value; wakes one that does. */
 void lee_futex_wait(int *word, int value);
+/* The same, for so many nanoseconds at most. */
+void lee_futex_wait_for(int *word, int value, long nanoseconds);
 void lee_futex_wake(int *word);
 
 static inline void lee_relax(void) {
@@ -132,6 +135,10 @@ void lee_worker_ready(struct lee_process *process) __attribute__((weak));
 void lee_worker_unready(struct lee_process *process) __attribute__((weak));
 /* A task of the pool is about to wait in the reactor: an idle worker is to block there. */
 void lee_worker_watch(void) __attribute__((weak));
+/* The running process calls C, perhaps for long, and has come back: what waits here, or in the
+ * reactor, is another worker's meanwhile. Without the lock. */
+void lee_worker_calls_c(void) __attribute__((weak));
+void lee_worker_called_c(void) __attribute__((weak));
 /* A worker blocks in the reactor, and looks again. */
 void lee_worker_ring(void) __attribute__((weak));
 /* By any thread, after `lee_reactor_ask`: some worker looks soon, even if all compute. */

@@ -130,7 +130,7 @@ static void test_timers(void) {
         left += timers[i].set;
     fired = 0;
     last_at = 0;
-    lee_reactor_look(false);
+    lee_reactor_look(0);
     CHECK(fired == left && left > 0);
     CHECK(!lee_reactor_has_waits());
 }

@@ -350,6 +350,103 @@ static void test_waits(void) {
         CHECK(lee_process_wait(pids[i]).how == LEE_RETURNED);
 }
 
+/* --- beside a call of C ---------------------------------------------------------------------- */
+
+static atomic_bool called, went_on, came_back;
+
+/* Until the others went on. That takes milliseconds; if they wait for C, it comes back alone. */
+static void lasts(void *argument) {
+    int64_t end = now() + INT64_C(5000000000);
+    (void)argument;
+    atomic_store(&called, true);
+    while (!atomic_load(&went_on) && now() < end) {
+        struct timespec pause = {0, 10000000};
+        nanosleep(&pause, NULL);
+    }
+    atomic_store(&came_back, true);
+}
+
+/* It was woken by the reactor, so its worker is the one that looked there. */
+static int calls_c(void *argument) {
+    struct timespec pause = {0, 2000000};
+    lee_nanosleep(&pause, NULL);
+    (void)argument;
+    lee_foreign_call(lasts, NULL);
+    return 0;
+}
+
+/* Whether C came back before 20 short sleeps were over. */
+static int is_delayed(void *argument) {
+    struct timespec pause = {0, 1000000};
+    (void)argument;
+    while (!atomic_load(&called))
+        lee_nanosleep(&pause, NULL);
+    for (int i = 0; i < 20; i++)
+        lee_nanosleep(&pause, NULL);
+    atomic_store(&went_on, true);
+    return atomic_load(&came_back);
+}
+
+static int goes_on(void *argument) {
+    struct lee_endpoint *end = *(struct lee_endpoint **)argument;
+    int64_t n;
+    lee_channel_receive(NULL, end, PING, &n, sizeof n);
+    bool late = atomic_load(&came_back);
+    atomic_store(&went_on, true);
+    lee_channel_close(end);
+    return late;
+}
+
+/* Whoever is woken is in the queue of the worker that then calls C. */
+static void wake_and_call(struct lee_endpoint *end) {
+    int64_t n = 0;
+    for (int i = 0; i < 20; i++)
+        lee_task_yield();
+    lee_channel_send(end, PING, &n, sizeof n);
+    lee_foreign_call(lasts, NULL);
+}
+
+static int wakes_and_calls(void *argument) {
+    struct lee_endpoint *end = *(struct lee_endpoint **)argument;
+    wake_and_call(end);
+    lee_channel_close(end);
+    return 0;
+}
+
+/* What waits goes on while C runs for long on another worker, whether the other workers sleep or compute. */
+static void test_foreign_beside(void) {
+    if (UNDER_ASAN) /* calls of C are not seen */
+        return;
+    for (int spinning = 0; spinning <= 4; spinning += 2) {
+        struct lee_pid *spinners[4], *caller, *neighbour;
+        atomic_store(&called, false);
+        atomic_store(&went_on, false);
+        atomic_store(&came_back, false);
+        for (int i = 0; i < spinning; i++)
+            spinners[i] = lee_process_spawn(NULL, spins, NULL, 0);
+        neighbour = lee_process_spawn(NULL, is_delayed, NULL, 0);
+        caller = lee_process_spawn(NULL, calls_c, NULL, 0);
+        CHECK(lee_process_wait(neighbour).status == 0);
+        lee_process_wait(caller);
+        for (int i = 0; i < spinning; i++)
+            lee_process_kill(spinners[i]);
+    }
+    for (int first = 0; first < 2; first++) {
+        struct lee_endpoint *ends[2];
+        atomic_store(&went_on, false);
+        atomic_store(&came_back, false);
+        lee_channel_make(NULL, &pings, ends);
+        struct lee_pid *woken = spawn_with(goes_on, ends[LEE_EXPORTER]);
+        if (first) {
+            wake_and_call(ends[LEE_IMPORTER]);
+            lee_channel_close(ends[LEE_IMPORTER]);
+        } else {
+            lee_process_wait(spawn_with(wakes_and_calls, ends[LEE_IMPORTER]));
+        }
+        CHECK(lee_process_wait(woken).status == 0);
+    }
+}
+
 static void waits_for_nothing(void *argument) {
     (void)argument;
     struct lee_endpoint *ends[2];
@@ -415,6 +512,8 @@ int main(int argc, char **argv) {
     show("moves");
     test_waits();
     show("waits");
+    test_foreign_beside();
+    show("foreign_beside");
     test_kills(200 * times);
     show("kills");
     test_killers(20 * times);

@@ -13,7 +13,8 @@
 extern "C" {
 #endif
 
-/* Whether this thread stands on a task's own stack: false on the first task's, and during a foreign call. */
+/* Whether C is called by `lee_foreign_call`: the thread stands on a task's own stack, or there are several workers; not
+ * during a foreign call. */
 extern _Thread_local bool lee_on_task_stack __attribute__((tls_model("initial-exec")));
 
 /* Calls `function` with `argument` on a large stack if this one is a task's own, else here. */
