@@ -54,8 +54,8 @@ typedef __PTRDIFF_TYPE__ ssize_t;
 [[lee::leaf]] [[lee::advances(s)]] trusted char *@r strsep(char *@r *s, const char *delimiters) __asm__("lee_strsep");
 
 /* New strings */
-[[lee::leaf]] trusted char *fat null_terminated unique strdup(const char *s) __asm__("lee_strdup") __attribute__((malloc));
-[[lee::leaf]] trusted char *fat null_terminated unique strndup([[lee::at_most(n)]] const char *s, size_t n) __asm__("lee_strndup") __attribute__((malloc));
+[[lee::leaf]] trusted char *fat null_terminated unique nonnull strdup(const char *s) __asm__("lee_strdup") __attribute__((malloc));
+[[lee::leaf]] trusted char *fat null_terminated unique nonnull strndup([[lee::at_most(n)]] const char *s, size_t n) __asm__("lee_strndup") __attribute__((malloc));
 [[lee::leaf]] trusted const char *nonnull strerror(int number) __asm__("lee_strerror");
 [[lee::leaf]] trusted const char *strerrorname_np(int number);
 [[lee::leaf]] trusted const char *strerrordesc_np(int number);

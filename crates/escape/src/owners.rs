@@ -1,7 +1,8 @@
 //! The model of Leeward: unique objects, whose owners are followed.
 //!
 //! A unique object has one owner at a time, and every other pointer to it is a loan that has ended
-//! when the owner frees it (`flow::ownership`). So only owners are followed: locals of unique
+//! when the owner frees it: no pointer to it is read after its `Dispose`, though variables may
+//! still hold one (`flow::ownership`). So only owners are followed: locals of unique
 //! pointer type whose own address is not taken. A move takes the object from one to the next; a
 //! move to anything else, such as a field, an argument or the result, is an escape; `Dispose`
 //! releases it. A copy of an owner is a loan, which is not null and otherwise of no interest.

@@ -5,7 +5,10 @@
 //! ownership makes it much simpler: only owners need to be followed, which `escape::owners` does,
 //! on the lattice that the advisor uses for plain C. If the value of an allocation is moved between
 //! locals of the function alone, and each of its paths ends in a `Dispose` there, then no pointer
-//! to it is used any more when the function returns, or when the same allocation runs again.
+//! to it is read after its `Dispose`: so none is when the function returns, or when the same
+//! allocation runs again. A variable may still hold one there, which nothing reads (a loan ends
+//! with the last use of what holds it, not with a scope), so no transform may move a read of such
+//! a variable down past a `Dispose`.
 //!
 //! Needs: bodies whose ownership was checked, without type parameters. Changes: `alloc` becomes the
 //! address of a local of kind `Cell`, which is zeroed there as the heap would have done; `Dispose`
