@@ -31,16 +31,9 @@ static bool is_ours_to_change(int number) {
     return false;
 }
 
-/* Signals are the whole program's, so its first process says what they do, and sees them. */
-static bool is_first(void) {
-    if (lee_process_is_spawned())
-        errno = EPERM;
-    return !lee_process_is_spawned();
-}
-
 static int set(int number, void (*handler)(int)) {
     struct sigaction action = {.sa_handler = handler};
-    return is_first() && is_ours_to_change(number) ? sigaction(number, &action, NULL) : -1;
+    return lee_process_is_first() && is_ours_to_change(number) ? sigaction(number, &action, NULL) : -1;
 }
 
 int lee_signal_catch(int number) {
@@ -64,7 +57,7 @@ int lee_signal_set(int number, int way) {
         errno = EINVAL;
         return -1;
     }
-    if (!is_first() || !is_ours_to_change(number) || sigaction(number, NULL, &before) != 0)
+    if (!lee_process_is_first() || !is_ours_to_change(number) || sigaction(number, NULL, &before) != 0)
         return -1;
     if (set(number, way == WAY_IGNORE ? SIG_IGN : SIG_DFL) != 0)
         return -1;
@@ -72,5 +65,5 @@ int lee_signal_set(int number, int way) {
 }
 
 int lee_signal_caught(int number) {
-    return is_first() && is_ours_to_change(number) ? atomic_exchange_explicit(&caught[number], 0, memory_order_relaxed) : -1;
+    return lee_process_is_first() && is_ours_to_change(number) ? atomic_exchange_explicit(&caught[number], 0, memory_order_relaxed) : -1;
 }

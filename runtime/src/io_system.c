@@ -72,104 +72,96 @@ char *lee_getcwd(char *buffer, size_t size, char **ret_lo, char **ret_hi) {
     return copy;
 }
 
-/* The working directory, the mask of new files, limits, alarms, users, the program's place among
- * others and the program itself are the whole program's: the first process sets them. */
-static bool is_first(void) {
-    if (lee_process_is_spawned())
-        errno = EPERM;
-    return !lee_process_is_spawned();
-}
-
 int lee_chdir(const char *path) {
-    return is_first() ? chdir(path) : -1;
+    return lee_process_is_first() ? chdir(path) : -1;
 }
 
 int lee_fchdir(int fd) {
-    return is_first() && lee_fd_is_mine(fd) ? fchdir(fd) : -1;
+    return lee_process_is_first() && lee_fd_is_mine(fd) ? fchdir(fd) : -1;
 }
 
 mode_t lee_umask(mode_t mask) {
-    return is_first() ? umask(mask) : (mode_t)-1;
+    return lee_process_is_first() ? umask(mask) : (mode_t)-1;
 }
 
 int lee_setrlimit(int resource, const struct rlimit *limit) {
-    return is_first() ? setrlimit((__rlimit_resource_t)resource, limit) : -1;
+    return lee_process_is_first() ? setrlimit((__rlimit_resource_t)resource, limit) : -1;
 }
 
 int lee_setpriority(int which, id_t who, int value) {
-    return is_first() ? setpriority((__priority_which_t)which, who, value) : -1;
+    return lee_process_is_first() ? setpriority((__priority_which_t)which, who, value) : -1;
 }
 
 int lee_nice(int by) {
-    return is_first() ? nice(by) : -1;
+    return lee_process_is_first() ? nice(by) : -1;
 }
 
 int lee_setitimer(int which, const struct itimerval *wanted, struct itimerval *before) {
-    return is_first() ? setitimer((__itimer_which_t)which, wanted, before) : -1;
+    return lee_process_is_first() ? setitimer((__itimer_which_t)which, wanted, before) : -1;
 }
 
 /* These tell of no failure: no alarm was set before, and none is set. */
 unsigned lee_alarm(unsigned seconds) {
-    return is_first() ? alarm(seconds) : 0;
+    return lee_process_is_first() ? alarm(seconds) : 0;
 }
 
 unsigned lee_ualarm(unsigned first, unsigned every) {
-    return is_first() ? ualarm(first, every) : 0;
+    return lee_process_is_first() ? ualarm(first, every) : 0;
 }
 
 int lee_setpgid(pid_t process, pid_t group) {
-    return is_first() ? setpgid(process, group) : -1;
+    return lee_process_is_first() ? setpgid(process, group) : -1;
 }
 
 pid_t lee_setsid(void) {
-    return is_first() ? setsid() : -1;
+    return lee_process_is_first() ? setsid() : -1;
 }
 
 int lee_setuid(uid_t user) {
-    return is_first() ? setuid(user) : -1;
+    return lee_process_is_first() ? setuid(user) : -1;
 }
 
 int lee_setgid(gid_t group) {
-    return is_first() ? setgid(group) : -1;
+    return lee_process_is_first() ? setgid(group) : -1;
 }
 
 int lee_seteuid(uid_t user) {
-    return is_first() ? seteuid(user) : -1;
+    return lee_process_is_first() ? seteuid(user) : -1;
 }
 
 int lee_setegid(gid_t group) {
-    return is_first() ? setegid(group) : -1;
+    return lee_process_is_first() ? setegid(group) : -1;
 }
 
 int lee_setreuid(uid_t real, uid_t effective) {
-    return is_first() ? setreuid(real, effective) : -1;
+    return lee_process_is_first() ? setreuid(real, effective) : -1;
 }
 
 int lee_setregid(gid_t real, gid_t effective) {
-    return is_first() ? setregid(real, effective) : -1;
+    return lee_process_is_first() ? setregid(real, effective) : -1;
 }
 
 int lee_setresuid(uid_t real, uid_t effective, uid_t saved) {
-    return is_first() ? setresuid(real, effective, saved) : -1;
+    return lee_process_is_first() ? setresuid(real, effective, saved) : -1;
 }
 
 int lee_setresgid(gid_t real, gid_t effective, gid_t saved) {
-    return is_first() ? setresgid(real, effective, saved) : -1;
+    return lee_process_is_first() ? setresgid(real, effective, saved) : -1;
 }
 
 /* A signal to the program is one to all of its processes. Other programs may get one. */
 int lee_raise(int number) {
-    return is_first() ? raise(number) : -1;
+    return lee_process_is_first() ? raise(number) : -1;
 }
 
 int lee_kill(pid_t process, int number) {
     bool own = process == getpid() || process == 0 || process == -1 || process == -getpgrp();
-    return number == 0 || !own || is_first() ? kill(process, number) : -1;
+    return number == 0 || !own || lee_process_is_first() ? kill(process, number) : -1;
 }
 
 int lee_killpg(pid_t group, int number) {
     bool own = group == 0 || group == getpgrp();
-    return number == 0 || !own || is_first() ? killpg(group, number) : -1;
+    return number == 0 || !own || lee_process_is_first() ? killpg(group, number) : -1;
 }
 
 /* open's mode is there only if the flags ask for it. */
@@ -212,7 +204,7 @@ static size_t count_arguments(char *const *argv, char *const *lo, char *const *h
 
 int lee_execv(const char *path, char *const *argv, char *const *lo, char *const *hi) {
     count_arguments(argv, lo, hi);
-    return is_first() ? execv(path, argv) : -1;
+    return lee_process_is_first() ? execv(path, argv) : -1;
 }
 
 /* What libc takes from the stack for a script's arguments and a path, which it does not probe, is touched here first. */
@@ -230,7 +222,7 @@ int lee_execvp(const char *file, char *const *argv, char *const *lo, char *const
         return -1;
     }
     touch_stack((n + 4) * sizeof *argv + 4 * PATH_MAX);
-    return is_first() ? execvp(file, argv) : -1;
+    return lee_process_is_first() ? execvp(file, argv) : -1;
 }
 
 /* What atexit keeps is C's: bounded, since nobody is charged. */

@@ -57,7 +57,7 @@ static struct {
     int spinning; /* workers that wait awake, until the next event */
     struct lee_worker *polls; /* blocks in the reactor */
     bool rung;                /* and is about to come back */
-    bool stranded;            /* processes wait behind a call of C, and all other workers run */
+    bool stranded;            /* processes wait for a call of C to return, and all other workers run */
     struct lee_worker *guard; /* about to look after what a worker that called C has left */
     struct lee_process *first, *spawned; /* of the thread that made the pool; all others */
     struct lee_worker *stopper;
@@ -140,8 +140,8 @@ static void wake_another(void) {
         add_worker();
 }
 
-/* A worker calls C, and nobody looks after its queue, or blocks in the reactor. If all others run,
- * they do at the ends of their slices; whose timer may rest, because there was nothing to do. */
+/* A worker calls C, and no other one looks after its queue, or blocks in the reactor. If all others
+ * run, they do so when their slices end; the timers of some may rest, because there was nothing to do. */
 static void call_guard(const struct lee_worker *self) {
     struct lee_worker *guard = NULL;
     if (pool.guard != NULL || pool.stopper != NULL)
@@ -265,6 +265,11 @@ void lee_worker_unready(struct lee_process *process) {
         take_off(process);
 }
 
+/* Whether a process in the queue of a worker need not run there. */
+static bool may_move(const struct lee_process *process) {
+    return process->pinned == NULL && !process->stopped;
+}
+
 /* A process that waits in the queue of another worker and need not run there. */
 static struct lee_process *steal(const struct lee_worker *self) {
     uint64_t now = cycles();
@@ -274,7 +279,7 @@ static struct lee_process *steal(const struct lee_worker *self) {
             continue;
         for (struct lee_process *process = from->head; process != NULL; process = process->queue_next) {
             bool old = now - process->ready_since > STOLEN_AFTER || is_fresh(process) || process != from->head;
-            if (process->pinned == NULL && !process->stopped && old)
+            if (may_move(process) && old)
                 return process;
         }
     }
@@ -298,7 +303,7 @@ static struct lee_process *choose(struct lee_worker *self, bool yields) {
     return process;
 }
 
-/* What waits behind a call of C on another worker, while this one has never nothing to do. */
+/* Takes over what waits for a call of C on another worker: this one is always busy, and never steals. */
 static void adopt(struct lee_worker *self) {
     __atomic_store_n(&pool.stranded, false, __ATOMIC_RELAXED);
     for (int i = 0; i < pool.count; i++) {
@@ -307,7 +312,7 @@ static void adopt(struct lee_worker *self) {
             continue;
         for (struct lee_process *process = from->head, *next; process != NULL; process = next) {
             next = process->queue_next;
-            if (process->pinned == NULL && !process->stopped) {
+            if (may_move(process)) {
                 take_off(process);
                 append(self, process);
             }
@@ -377,7 +382,7 @@ static void look(struct lee_worker *self, int64_t most) {
     pool.polls = NULL;
 }
 
-/* Most calls of C are short: whoever makes one has some time to come back to its queue. */
+/* Most calls of C are short, so the worker that makes one has some time to come back to its queue. */
 static void guard(struct lee_worker *self) {
     if (pool.polls == NULL && lee_reactor_has_waits()) {
         look(self, GUARD);
@@ -392,14 +397,14 @@ static void guard(struct lee_worker *self) {
     pool.guard = NULL;
 }
 
-/* Whether a process that another worker could run waits behind a call of C. */
+/* Whether a process that another worker could run waits for a call of C to return. */
 static bool is_stranded(void) {
     for (int i = 0; i < pool.count; i++) {
         const struct lee_worker *from = pool.workers[i];
         if (from == NULL || !__atomic_load_n(&from->calls, __ATOMIC_RELAXED))
             continue;
         for (const struct lee_process *process = from->head; process != NULL; process = process->queue_next) {
-            if (process->pinned == NULL && !process->stopped)
+            if (may_move(process))
                 return true;
         }
     }

@@ -171,6 +171,14 @@ static bool make_timer(clockid_t clock, int *timer, int what) {
     return syscall(SYS_timer_create, clock, &event, timer) == 0;
 }
 
+static sigset_t our_signals(void) {
+    sigset_t ours;
+    sigemptyset(&ours);
+    sigaddset(&ours, LEE_SIGNAL_SLICE);
+    sigaddset(&ours, LEE_SIGNAL_CALL);
+    return ours;
+}
+
 /* What all threads have in common. */
 static void prepare_slices(void) {
     struct sigaction action = {.sa_sigaction = signalled, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
@@ -181,9 +189,7 @@ static void prepare_slices(void) {
         return;
     lee_land_prepare();
     lee_preempt_find_leaves();
-    sigemptyset(&action.sa_mask);
-    sigaddset(&action.sa_mask, LEE_SIGNAL_SLICE);
-    sigaddset(&action.sa_mask, LEE_SIGNAL_CALL);
+    action.sa_mask = our_signals();
     if (sigaction(LEE_SIGNAL_SLICE, &action, NULL) == 0 && sigaction(LEE_SIGNAL_CALL, &action, NULL) == 0)
         slice_length = length;
 }
@@ -203,11 +209,8 @@ void lee_preempt_begin(void) {
         !make_timer(slice_length < CPU_LEAST ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &timers.slice, OF_SLICE) ||
         !make_timer(CLOCK_MONOTONIC, &timers.again, OF_SLICE) || !make_timer(CLOCK_MONOTONIC, &timers.watch, OF_WATCH))
         return; /* the same */
-    sigset_t ours;
-    sigemptyset(&ours);
-    sigaddset(&ours, LEE_SIGNAL_SLICE);
-    sigaddset(&ours, LEE_SIGNAL_CALL);
-    pthread_sigmask(SIG_UNBLOCK, &ours, NULL); /* who started the program may have blocked them */
+    sigset_t ours = our_signals();
+    pthread_sigmask(SIG_UNBLOCK, &ours, NULL); /* the program may have been started with them blocked */
     timers.runs = true;
     lee_preempt_arm();
 }

@@ -12,9 +12,9 @@
 #include <stdint.h>
 
 /* The signal of the timers, which Linux never sends by itself; and the one with which a worker
- * interrupts another. They are two because a signal that waits for its handler already is not sent
- * again, and the kernel drops a timer's that waits when the timer is set anew (since Linux 6.13):
- * what another worker sent meanwhile was lost with it. */
+ * interrupts another. There are two because a signal that is pending is not sent again, and the
+ * kernel drops a pending signal of a timer when the timer is set again (since Linux 6.13): what
+ * another worker sent in between would be lost with it. */
 enum { LEE_SIGNAL_SLICE = 16 /* SIGSTKFLT, which other systems and some headers do not name */, LEE_SIGNAL_CALL = 30 /* SIGPWR */ };
 
 /* A process is spawned by this thread; nothing after the first time. */

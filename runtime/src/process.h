@@ -15,6 +15,7 @@
 
 #include <lee/process.h>
 
+#include <errno.h>
 #include <stddef.h>
 
 struct lee_address_table;
@@ -162,6 +163,14 @@ void lee_globals_scan(const struct lee_process *process, struct lee_marker *mark
 /* process_spawn.c, if it is linked. Whether the running process was spawned, so that a fault ends only it. */
 static inline bool lee_process_is_spawned(void) {
     return lee_process != NULL && lee_process->high != 0;
+}
+/* The working directory, the mask of new files, limits, alarms, users, what signals do, the program's
+ * place among others and the program itself are the whole program's: only the first process sets
+ * them. Sets errno if it is another one. */
+static inline bool lee_process_is_first(void) {
+    if (lee_process_is_spawned())
+        errno = EPERM;
+    return !lee_process_is_spawned();
 }
 extern struct lee_process_lists lee_thread_lists;
 

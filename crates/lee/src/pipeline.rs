@@ -152,8 +152,8 @@ fn compile_tree(
     }
 
     let mut types = typing_options(settings);
-    if until == Until::Types {
-        // The analyses only for what is inferred of results.
+    if until == Until::Types && !plain {
+        // The analyses run only for what is inferred of results.
         let _ = analysed(&unit, map, settings, &mut types, What::default(), &mut Sink::default(), timer);
     }
     if until == Until::Types || plain && until == Until::Checked {

@@ -313,15 +313,19 @@ impl Checker<'_> {
     fn learnable(&self, local: LocalId) -> Option<(Parameter, Bounds)> {
         let id = self.f.as_ref().filter(|f| local.0 < f.params)?.func?;
         let function = self.program.functions.get(id.0 as usize)?;
-        let ours = function.linkage == Linkage::Internal && function.trust == Trust::Checked;
         let fty = self.program.types.as_func(function.ty)?;
-        let plain = function.type_params == 0 && !function.is_process && !fty.variadic && fty.abi == Abi::Leeward;
         let p = self.program.types.as_pointer(fty.params.get(local.0 as usize)?.ty)?;
         let parameter = (function.name, local.0);
         let known = &self.read_only.learnt;
         let open = !known.bounds.refused.contains(&parameter) && !known.addressed.contains(&function.name);
         let shared =
             p.own == Own::Shared && !p.raw && !matches!(self.kind(p.target.ty), TyKind::Void | TyKind::Func(_));
-        (ours && plain && open && shared && !self.options.plain_c).then_some((parameter, p.bounds))
+        (callers_are_seen(function, &fty) && open && shared && !self.options.plain_c).then_some((parameter, p.bounds))
     }
+}
+
+/// Whether a function is `static`, and so called in its file only, by its declared type.
+pub(crate) fn callers_are_seen(function: &Function, fty: &FuncTy) -> bool {
+    let ours = function.linkage == Linkage::Internal && function.trust == Trust::Checked;
+    ours && function.type_params == 0 && !function.is_process && !fty.variadic && fty.abi == Abi::Leeward
 }

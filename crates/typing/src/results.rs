@@ -19,6 +19,7 @@
 //! written.
 
 use crate::checker::{Checker, Options};
+use crate::param_bounds::callers_are_seen;
 use crate::tree::*;
 use crate::types::*;
 use crate::walk::{self, Part};
@@ -127,6 +128,45 @@ impl Points {
     }
 }
 
+/// The values of a body on which it depends where its result leads.
+#[derive(Default)]
+struct Values<'a> {
+    /// What is assigned to locals.
+    assigned: Vec<(LocalId, &'a Expr)>,
+    /// What is returned.
+    returned: Vec<&'a Expr>,
+    /// Locals that may be written through their addresses.
+    strays: FxHashSet<LocalId>,
+}
+
+impl<'a> Values<'a> {
+    fn of(body: &'a Body) -> Values<'a> {
+        let mut values = Values::default();
+        let mut visit = |part: Part<'a>| {
+            match part {
+                Part::Expr(e) => match &*e.kind {
+                    ExprKind::Assign(place, value) => {
+                        values.assigned.extend(local_of(place).map(|id| (id, value)));
+                    }
+                    ExprKind::AddrOf(place) => values.strays.extend(local_of(place)),
+                    _ => {}
+                },
+                Part::Stmt(s) => match &s.kind {
+                    StmtKind::Declare(id, Some(Init::Expr(value))) => values.assigned.push((*id, value)),
+                    StmtKind::Return(Some(value)) => values.returned.push(value),
+                    StmtKind::Swap(a, b) => values.strays.extend([a, b].into_iter().filter_map(local_of)),
+                    _ => {}
+                },
+            }
+            false
+        };
+        for stmt in &body.block.stmts {
+            walk::any(Part::Stmt(stmt), &mut visit);
+        }
+        values
+    }
+}
+
 impl Checker<'_> {
     /// The type of a function with what is known of its result.
     pub(crate) fn with_learnt_result(&mut self, name: Symbol, ty: Ty, declarator: &ast::Declarator) -> Ty {
@@ -196,19 +236,21 @@ impl Checker<'_> {
         (matches!(p.region, Region::Bound(0, _)) && p.own == Own::Shared && !p.raw).then_some(p.region)
     }
 
-    /// What is returned is no string, and the result is one, as long as nobody knows better: whether
-    /// to wait for what the first pass finds.
+    fn function_at_hand(&self) -> Option<&Function> {
+        self.program.functions.get(self.f.as_ref()?.func?.0 as usize)
+    }
+
+    /// A value that is not a string is returned from a function whose result is one, unless more is
+    /// inferred of it. Whether to wait for what the first pass finds.
     pub(crate) fn postpones_result(&mut self) -> bool {
-        let id = self.f.as_ref().and_then(|f| f.func);
-        let function = id.and_then(|id| self.program.functions.get(id.0 as usize));
-        let ours = function.is_some_and(|f| f.linkage == Linkage::Internal && f.trust == Trust::Checked);
+        let ours = self.function_at_hand().is_some_and(|f| f.linkage == Linkage::Internal && f.trust == Trust::Checked);
         let waits = ours && self.read_only.learnt.results.waited == 0 && !self.options.words_wanted;
         self.read_only.results.postponed |= waits;
         waits
     }
 
-    /// Bounds are needed of a value that a `static` function returned without.
-    /// Whether the next pass gives it some.
+    /// Bounds are needed of a value that a `static` function returned without any. Whether it has
+    /// some in the next pass.
     pub(crate) fn want_result(&mut self, e: &Expr) -> bool {
         let Some(name) = self.result_of(e).filter(|_| !self.options.words_wanted) else { return false };
         let known = &self.read_only.learnt.results;
@@ -220,7 +262,7 @@ impl Checker<'_> {
         learns
     }
 
-    /// The same, also if nobody knows yet where the result leads.
+    /// The same, or whether that is not known yet.
     pub(crate) fn result_may_have_bounds(&mut self, e: &Expr) -> bool {
         let early = self.read_only.learnt.results.waited < MOST_WAITS && self.result_of(e).is_some();
         let waits = early && !self.options.words_wanted;
@@ -230,9 +272,7 @@ impl Checker<'_> {
 
     /// Whether all that the function at hand returns points into one parameter's object.
     pub(crate) fn returns_into(&self) -> bool {
-        let id = self.f.as_ref().and_then(|f| f.func);
-        let function = id.and_then(|id| self.program.functions.get(id.0 as usize));
-        function.is_some_and(|f| self.read_only.learnt.results.into.contains_key(&f.name))
+        self.function_at_hand().is_some_and(|f| self.read_only.learnt.results.into.contains_key(&f.name))
     }
 
     /// The `static` function that the value is a result of, perhaps by way of a local.
@@ -256,19 +296,18 @@ impl Checker<'_> {
         let Some(function) = self.program.functions.get(id.0 as usize) else { return };
         let Some(fty) = self.program.types.as_func(function.ty) else { return };
         let known = &self.read_only.learnt;
-        let plain = function.type_params == 0 && !function.is_process && !fty.variadic && fty.abi == Abi::Leeward;
-        let ours = function.linkage == Linkage::Internal && function.trust == Trust::Checked;
         let inferred = known.results.into.contains_key(&function.name);
-        if !(plain && ours) || self.options.plain_c || self.options.words_wanted || self.muted > 0 {
+        if !callers_are_seen(function, &fty) || self.options.plain_c || self.options.words_wanted || self.muted > 0 {
             return;
         }
         if known.addressed.contains(&function.name) || !inferred && self.open_result(&fty, declarator).is_none() {
             return;
         }
         let Some(body) = &function.body else { return };
-        // What a function returns that calls itself is what its other returns say.
-        let points = match self.points_of(body, id, None) {
-            Points::Parameter(at) => self.points_of(body, id, Some(at)),
+        // Of a function that calls itself, the other returns say where its results lead.
+        let values = Values::of(body);
+        let points = match self.points_of(body, &values, (id, None)) {
+            Points::Parameter(at) => self.points_of(body, &values, (id, Some(at))),
             other => other,
         };
         let stands = match points {
@@ -281,46 +320,23 @@ impl Checker<'_> {
         }
     }
 
-    /// Where what the body of `own` returns leads, whichever way it takes. `into`: the parameter into
-    /// whose object its own results point; `None`: they are not looked at.
-    fn points_of(&self, body: &Body, own: FuncId, into: Option<u32>) -> Points {
-        let mut assigned = vec![];
-        let mut returns = vec![];
-        // What may be written through its address.
-        let mut strays = FxHashSet::default();
-        let mut visit = |part: Part| {
-            match part {
-                Part::Expr(e) => match &*e.kind {
-                    ExprKind::Assign(place, value) => assigned.extend(local_of(place).map(|id| (id, value.clone()))),
-                    ExprKind::AddrOf(place) => strays.extend(local_of(place)),
-                    _ => {}
-                },
-                Part::Stmt(s) => match &s.kind {
-                    StmtKind::Declare(id, Some(Init::Expr(value))) => assigned.push((*id, value.clone())),
-                    StmtKind::Return(Some(value)) => returns.push(value.clone()),
-                    StmtKind::Swap(a, b) => strays.extend([a, b].into_iter().filter_map(local_of)),
-                    _ => {}
-                },
-            }
-            false
-        };
-        for stmt in &body.block.stmts {
-            walk::any(Part::Stmt(stmt), &mut visit);
-        }
+    /// Where the values that a body returns lead. `own`: the body's function, and the parameter into
+    /// whose object its own results point; without one, they do not count.
+    fn points_of(&self, body: &Body, values: &Values, own: (FuncId, Option<u32>)) -> Points {
         let mut points = vec![Points::Nowhere; body.locals.len()];
         for (at, of) in points.iter_mut().enumerate() {
             if at < body.params as usize {
                 *of = Points::Parameter(at as u32);
             }
-            if strays.contains(&LocalId(at as u32)) {
+            if values.strays.contains(&LocalId(at as u32)) {
                 *of = Points::Elsewhere;
             }
         }
         // Each can change twice.
         for _ in 0..=2 * body.locals.len() {
             let before = points.clone();
-            for (local, value) in &assigned {
-                let to = self.leads(value, &points, (own, into));
+            for (local, value) in &values.assigned {
+                let to = self.leads(value, &points, own);
                 if let Some(of) = points.get_mut(local.0 as usize) {
                     *of = of.or(to);
                 }
@@ -329,7 +345,7 @@ impl Checker<'_> {
                 break;
             }
         }
-        returns.iter().fold(Points::Nowhere, |all, value| all.or(self.leads(value, &points, (own, into))))
+        values.returned.iter().fold(Points::Nowhere, |all, value| all.or(self.leads(value, &points, own)))
     }
 
     fn leads(&self, e: &Expr, points: &[Points], own: (FuncId, Option<u32>)) -> Points {

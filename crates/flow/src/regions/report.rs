@@ -96,7 +96,14 @@ impl Words<'_, '_> {
     fn variable(&self, origin: OriginId) -> Option<Local> {
         match self.solver.origins.get(origin) {
             Origin::Local(l) => Some(l),
-            Origin::Entry(n) if self.entry(n).is_some_and(|r| r.decl.name.is_none()) => self.parameter_of(n),
+            _ => self.unnamed(origin).and_then(|n| self.parameter_of(n)),
+        }
+    }
+
+    /// A region of the function's type, or of its body, that has no name.
+    fn unnamed(&self, origin: OriginId) -> Option<u32> {
+        match self.solver.origins.get(origin) {
+            Origin::Entry(n) => Some(n).filter(|&n| self.entry(n).is_some_and(|r| r.decl.name.is_none())),
             _ => None,
         }
     }
@@ -279,13 +286,9 @@ impl Words<'_, '_> {
                 d = d.label(decl.span, "it is kept here");
             }
         }
-        let parameter = match self.solver.origins.get(origin) {
-            Origin::Entry(n) if self.entry(n).is_some_and(|r| r.decl.name.is_none()) => self.parameter_of(n),
-            _ => None,
-        };
-        // The region of another parameter, which is in the result without being named: it was found there.
-        let found = matches!(self.solver.origins.get(region), Origin::Entry(n) if self.entry(n).is_some_and(|r| r.decl.name.is_none()));
-        let open = region == HEAP || found && matches!(keeper, Keeper::Return);
+        let parameter = self.unnamed(origin).and_then(|n| self.parameter_of(n));
+        // A result that has another parameter's region, which no word names, got it by inference.
+        let open = region == HEAP || matches!(keeper, Keeper::Return) && self.unnamed(region).is_some();
         if let Some(decl) = parameter.and_then(|local| self.decl(local)).filter(|_| open) {
             let word = if matches!(keeper, Keeper::Return) { Lack::Result } else { Lack::Heap };
             d = d.about(decl.span).lacks(word);
