@@ -238,10 +238,10 @@ void lee_worker_ready(struct lee_process *process) {
     process->queued = true;
     process->ready_since = cycles();
     note_event();
-    if (process->share != NULL && process->pinned == NULL) {
+    if (process->share != NULL) {
         crowd = lee_shares_ready > 0;
         lee_share_ready(process);
-        if (!lee_slice_over && lee_process != self->idle && lee_share_is_behind(process)) {
+        if (worker == self && !lee_slice_over && lee_process != self->idle && lee_share_is_behind(process)) {
             lee_slice_over = true;
             lee_preempt_soon();
         }
@@ -290,12 +290,13 @@ static struct lee_process *steal(const struct lee_worker *self) {
 static struct lee_process *choose(struct lee_worker *self, bool yields) {
     struct lee_process *process;
     while (lee_shares_used && lee_shares_ready > 0 && (process = lee_share_next(self->head != NULL, yields)) != NULL) {
-        if (!process->stopped || process->last == self)
+        struct lee_worker *only = process->pinned != NULL ? process->pinned : process->stopped ? process->last : self;
+        if (only == self)
             return process;
-        process->queued = true; /* it is its turn, where it was stopped */
-        append(process->last, process);
+        process->queued = true; /* it is its turn, there */
+        append(only, process);
         note_event();
-        call(process->last);
+        call(only);
     }
     process = self->head != NULL ? self->head : steal(self);
     if (process != NULL)

@@ -41,6 +41,13 @@
 #define STOPS false
 #endif
 
+/* A process that has begun stays on its thread (pool.c). */
+#ifdef __x86_64__
+#define KEEPS_THREADS false
+#else
+#define KEEPS_THREADS true
+#endif
+
 enum { PING = 1, PONG };
 static const struct lee_contract pings = {.name = "Pings", .places = {1, 1}, .bytes = 8, .messages = 2};
 
@@ -331,6 +338,43 @@ static void test_custodians(int count) {
     }
 }
 
+static _Atomic int kept;
+
+static void waits_in_callback(void *argument) {
+    (void)argument;
+    lee_nanosleep(&(struct timespec){0, 1000000}, NULL);
+}
+
+/* It waited below C, so it stays on its worker from then on; before, all workers got some of them. */
+LEE_CODE static int stays_and_spins(void *argument) {
+    for (int64_t end = now() + 20000000; now() < end;)
+        pass();
+    lee_foreign_call(waits_in_callback, NULL);
+    atomic_fetch_add(&kept, 1);
+    for (;;)
+        pass();
+    return *(int *)argument;
+}
+
+static int returns(void *argument) {
+    return *(int *)argument;
+}
+
+/* A process that stays on its worker takes its turns as all others of its custodian do. */
+static void test_turns_of_who_stays(void) {
+    struct lee_custodian *custodian = lee_custodian_new(NULL), *other = lee_custodian_new(NULL);
+    struct lee_pid *spinning[9];
+    for (int i = 0; i < 9; i++)
+        spinning[i] = spawn_in(custodian, stays_and_spins, 0);
+    while (atomic_load(&kept) < 9)
+        lee_nanosleep(&(struct timespec){0, 1000000}, NULL);
+    for (int i = 0; i < 20; i++)
+        CHECK(lee_process_wait(spawn_in(i % 2 == 0 ? other : custodian, returns, 7)).status == 7);
+    lee_custodian_shutdown(custodian);
+    for (int i = 0; i < 9; i++)
+        CHECK(lee_process_wait(spinning[i]).how == LEE_LIMIT);
+}
+
 /* --- waiting --------------------------------------------------------------------------------- */
 
 static int sleeps(void *argument) {
@@ -415,7 +459,7 @@ static int wakes_and_calls(void *argument) {
 
 /* What waits goes on while C runs for long on another worker, whether the other workers sleep or compute. */
 static void test_foreign_beside(void) {
-    if (UNDER_ASAN) /* calls of C are not seen */
+    if (UNDER_ASAN || KEEPS_THREADS) /* calls of C are not seen; who waits cannot go on elsewhere */
         return;
     for (int spinning = 0; spinning <= 4; spinning += 2) {
         struct lee_pid *spinners[4], *caller, *neighbour;
@@ -510,6 +554,8 @@ int main(int argc, char **argv) {
     show("round_trips");
     test_moves();
     show("moves");
+    test_turns_of_who_stays();
+    show("turns_of_who_stays");
     test_waits();
     show("waits");
     test_foreign_beside();

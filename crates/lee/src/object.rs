@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::session::Session;
+use crate::toolchain::Family;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::Path;
@@ -38,6 +39,11 @@ pub fn words(session: &Session) -> Vec<OsString> {
     words.extend(options.profile.flags().iter().map(OsString::from));
     words.extend(options.code.iter().map(OsString::from));
     words.extend(options.variant().iter().map(OsString::from));
+    if options.sanitize.is_some() && session.compiler.family == Family::Clang {
+        // A struct of the runtime's has another name in a program's header, so the address of a
+        // library function has another type there.
+        words.push("-fno-sanitize=function".into());
+    }
     words.extend(session.compiler.semantics().iter().map(OsString::from));
     words.extend(session.compiler.inlining().map(OsString::from));
     words
