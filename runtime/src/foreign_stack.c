@@ -181,39 +181,46 @@ __asm__(".text\n"
 
 #endif
 
-void lee_foreign_run(void (*function)(void *), void *argument) {
+static void run(void (*function)(void *), void *argument) {
     if (!lee_on_task_stack) {
         function(argument);
         return;
     }
     struct lee_task *task = lee_task_self();
+    struct lee_foreign_stack *stack = NULL;
+    if (task->low != 0) { /* else it is the system's stack, and there are workers, which have to be told */
+        stack = lee_foreign_stack_take();
+        if (stack == NULL)
+            lee_fault_memory(NULL, STACK_BYTES);
+    }
     if (__builtin_expect(lee_many, 0))
         lee_worker_calls_c();
-    if (task->low == 0) { /* there are workers, which had to be told */
-        lee_on_task_stack = false;
-        function(argument);
-        lee_on_task_stack = true;
-        lee_worker_called_c();
-        return;
-    }
-    struct lee_foreign_stack *stack = lee_foreign_stack_take();
-    if (stack == NULL)
-        lee_fault_memory(NULL, STACK_BYTES);
     bool rests = __builtin_expect(lee_slice_over || lee_slice_again || task->process->watch > 0, 0) && lee_preempt_rest();
-    task->foreign = stack;
     lee_on_task_stack = false;
-    lee_foreign_switch(function, argument, stack->high, &stack->left);
+    if (stack != NULL) {
+        task->foreign = stack;
+        lee_foreign_switch(function, argument, stack->high, &stack->left);
+        task->foreign = NULL;
+    } else {
+        function(argument);
+    }
     lee_on_task_stack = true;
-    task->foreign = NULL;
     if (__builtin_expect(lee_many, 0))
         lee_worker_called_c();
     if (__builtin_expect(rests, 0))
         lee_preempt_watch();
-    lee_foreign_stack_give(stack);
+    if (stack != NULL)
+        lee_foreign_stack_give(stack);
+}
+
+void lee_foreign_run(void (*function)(void *), void *argument) {
+    run(function, argument);
+    if (__builtin_expect(lee_slice_over && !lee_slice_again, 0))
+        lee_preempt_soon(); /* the timer that was to end the slice was stopped for the call */
 }
 
 void lee_foreign_call(void (*function)(void *), void *argument) {
-    lee_foreign_run(function, argument);
+    run(function, argument);
     lee_task_end_slice();
 }
 

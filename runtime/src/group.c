@@ -1045,7 +1045,9 @@ void lee_custodian_share(struct lee_custodian *of, int64_t weight) {
 
 int64_t lee_custodian_time(struct lee_custodian *of) {
     const struct lee_group *group = lee_custodian_given(of)->group;
-    return group == NULL ? 0 : (int64_t)group->share.ran;
+    if (group == NULL)
+        return 0;
+    return (int64_t)(lee_share_ran != NULL ? lee_share_ran(&group->share) : group->share.ran);
 }
 
 int64_t lee_custodian_charged(struct lee_custodian *of) {

@@ -96,8 +96,11 @@ static void wake(struct lee_worker *worker) {
 }
 
 /* Its slice ends as soon as it can be stopped. */
-static void interrupt(const struct lee_worker *worker) {
-    lee_preempt_interrupt(worker->thread);
+static void interrupt(struct lee_worker *worker) {
+    __atomic_store_n(&worker->missed, true, __ATOMIC_RELAXED);
+    atomic_thread_fence(memory_order_seq_cst); /* one of the two sees the other: lee_worker_called_c */
+    if (!__atomic_load_n(&worker->calls, __ATOMIC_RELAXED)) /* what C waits for is not cut short */
+        lee_preempt_interrupt(worker->thread);
 }
 
 /* There is something in its queue. */
@@ -166,7 +169,7 @@ static void call_guard(const struct lee_worker *self) {
     __atomic_store_n(&pool.stranded, self->head != NULL, __ATOMIC_RELAXED);
     for (int i = 0; i < pool.count; i++) {
         struct lee_worker *worker = pool.workers[i];
-        if (worker != self && !worker->idles && !worker->calls && worker->unarmed)
+        if (worker != self && !worker->idles && worker->unarmed)
             interrupt(worker);
     }
 }
@@ -191,7 +194,14 @@ void lee_worker_calls_c(void) {
 }
 
 void lee_worker_called_c(void) {
-    __atomic_store_n(&lee_worker.calls, false, __ATOMIC_RELAXED);
+    struct lee_worker *self = &lee_worker;
+    __atomic_store_n(&self->calls, false, __ATOMIC_RELAXED);
+    atomic_thread_fence(memory_order_seq_cst);
+    if (__builtin_expect(__atomic_load_n(&self->missed, __ATOMIC_RELAXED), 0)) {
+        __atomic_store_n(&self->missed, false, __ATOMIC_RELAXED);
+        lee_slice_over = true;
+        lee_slice_again = false;
+    }
 }
 
 /* --- queues ----------------------------------------------------------------------------------- */
@@ -433,7 +443,7 @@ void lee_world_stop_many(void) {
         return;
     pool.stopper = self;
     for (int i = 0; i < pool.count; i++) {
-        const struct lee_worker *worker = pool.workers[i];
+        struct lee_worker *worker = pool.workers[i];
         if (worker != NULL && worker != self && !worker->idles)
             interrupt(worker);
     }
@@ -473,6 +483,7 @@ static void run_process(struct lee_worker *self, struct lee_task *task) {
     pool.running++;
     self->idle->tasks.first.depth = 0;
     task->process->worker = self;
+    self->runs = task->process;
     lee_task_run(task);
 }
 
@@ -621,6 +632,7 @@ struct lee_task *lee_worker_next(struct lee_task *waiting, bool outside, bool yi
         lee_top_stops(process);
     bool stop = pool.stopper != NULL, slice = outside && !yields;
     __atomic_store_n(&self->calls, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&self->missed, false, __ATOMIC_RELAXED);
     if (slice) { /* others may have no other chance for long */
         self->looks = 0;
         adopt(self);
@@ -635,12 +647,14 @@ struct lee_task *lee_worker_next(struct lee_task *waiting, bool outside, bool yi
     if (!over && process->tasks.head != NULL && !stop && !outside)
         return lee_task_first_ready(process);
     process->worker = NULL;
+    self->runs = NULL;
     process->last = self;
     if (!over && process->tasks.head != NULL)
         lee_worker_ready(process);
     struct lee_process *next = stop ? NULL : choose(self, yields);
     if (next != NULL) {
         next->worker = self;
+        self->runs = next;
         return lee_task_first_ready(next);
     }
     if (lee_shares_used && process->group != NULL)
@@ -715,7 +729,7 @@ static void begin_idle(void) {
 }
 
 static unsigned wanted_workers(void) {
-    size_t wanted = lee_setting_number(WORKERS_MOST, "LEE_WORKERS", 1);
+    size_t wanted = lee_setting_number(WORKERS_MOST, "LEE_WORKERS", 0);
     return wanted == 0 ? lee_system_processors() : (unsigned)wanted;
 }
 

@@ -109,6 +109,41 @@ void lee_share_note(void) {
         charge(at, past);
 }
 
+/* For `lee_share_ran`, with the lock. */
+static struct {
+    const struct lee_share *share;
+    uint64_t now, more;
+} asked;
+
+static bool is_above(const struct lee_share *share, const struct lee_share *leaf) {
+    while (leaf != NULL && leaf != share)
+        leaf = leaf->parent;
+    return leaf != NULL;
+}
+
+/* What runs on another worker is charged when it stops. */
+static void add_running(const struct lee_worker *worker) {
+    if (worker != &lee_worker && worker->runs != NULL && is_above(asked.share, leaf_of(worker->runs)) && asked.now > worker->noted)
+        asked.more += asked.now - worker->noted;
+}
+
+uint64_t lee_share_ran(const struct lee_share *share) {
+    lee_lock();
+    if (lee_shares_used && !lee_task_is_seeded()) {
+        lee_share_note();
+        if (lee_many) {
+            asked.share = share;
+            asked.now = lee_share_clock();
+            asked.more = 0;
+            lee_pool_each(add_running);
+        }
+    }
+    uint64_t ran = share->ran + asked.more;
+    asked.more = 0;
+    lee_unlock();
+    return ran;
+}
+
 void lee_share_bill(struct lee_process *process, uint64_t nanoseconds) {
     for (struct lee_share *at = leaf_of(process); at->parent != NULL; at = at->parent)
         charge(at, nanoseconds);
@@ -117,12 +152,6 @@ void lee_share_bill(struct lee_process *process, uint64_t nanoseconds) {
 
 void lee_share_skip(void) {
     since_last();
-}
-
-static bool is_above(const struct lee_share *share, const struct lee_share *leaf) {
-    while (leaf != NULL && leaf != share)
-        leaf = leaf->parent;
-    return leaf != NULL;
 }
 
 /* The running one lets those pass that have as much time as it, or less. */

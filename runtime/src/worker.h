@@ -44,12 +44,14 @@ struct lee_worker {
     size_t size;
     /* pool.c's. */
     struct lee_process *idle;   /* runs while no other process can; null: in no pool */
+    const struct lee_process *runs; /* null: none but `idle`, or it is about to choose */
     struct lee_task *deadlocked; /* to run next, and to report that every task waits */
     unsigned depth;             /* how often it took the lock */
     int number, thread;         /* of the pool, from 0; of the system */
     bool idles;                 /* `idle` runs */
     bool sleeps;                /* it waits for `woken` */
     bool calls;                 /* its process is in a call of C, perhaps for long: others do not interrupt it */
+    bool missed;                /* they wanted to: its slice ends when C comes back */
     int looks;                  /* `turns` of a pool */
     unsigned vain;              /* how often it lingered in vain, one after the other */
     int woken;                  /* a futex */

@@ -49,10 +49,14 @@ impl Way {
 
 const PLAIN: Run = Run { name: "plain", env: &[] };
 /// A collection at each 20th allocation, checked by a second trace; what died is overwritten.
-const STRESSED: Run = Run { name: "stressed", env: &[("LEE_GC_STRESS", "20"), ("LEE_GC_VERIFY", "1")] };
+/// Processes take turns on one thread here and in the next.
+const STRESSED: Run =
+    Run { name: "stressed", env: &[("LEE_GC_STRESS", "20"), ("LEE_GC_VERIFY", "1"), ("LEE_WORKERS", "1")] };
 /// The same, each second time as a snapshot is taken over that was begun 100 allocations before.
-const SNAPSHOTS: Run =
-    Run { name: "snapshots", env: &[("LEE_GC_STRESS", "100"), ("LEE_GC_VERIFY", "1"), ("LEE_GC_SNAPSHOT", "always")] };
+const SNAPSHOTS: Run = Run {
+    name: "snapshots",
+    env: &[("LEE_GC_STRESS", "100"), ("LEE_GC_VERIFY", "1"), ("LEE_GC_SNAPSHOT", "always"), ("LEE_WORKERS", "1")],
+};
 
 const GCC_DEBUG: Way = Way { name: "gcc-debug", family: Family::Gcc, flags: &[], faults: true, runs: &[PLAIN] };
 const GCC_RELEASE: Way = Way {
@@ -119,7 +123,7 @@ const SEEDS: u32 = 40;
 fn shaken() -> Way {
     let run = |seed: u32| -> Run {
         let value: &'static str = seed.to_string().leak();
-        Run { name: format!("SHAKEN={value}").leak(), env: vec![("SHAKEN", value)].leak() }
+        Run { name: format!("SHAKEN={value}").leak(), env: vec![("SHAKEN", value), ("LEE_WORKERS", "1")].leak() }
     };
     let runs = (0..SEEDS).map(run).collect::<Vec<Run>>().leak();
     let family = if tools::gcc().is_some() { Family::Gcc } else { Family::Clang };
