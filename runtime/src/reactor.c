@@ -50,9 +50,18 @@ enum {
     NANOSECONDS = 1000000000
 };
 
+/* There may be very many waits, so who is looked for among them has a list of its own. */
+enum kind {
+    DONE,  /* another thread says when it is over: each time that the bell rings */
+    OWN,   /* of the thread's own process: each time that a signal comes */
+    OTHER,
+    KINDS
+};
+
 /* Lies on the stack of the task that waits. */
 struct lee_wait {
-    struct lee_wait *next, *previous; /* of all, oldest first */
+    struct lee_wait *next, *previous; /* of all of its kind, oldest first */
+    enum kind kind;
     struct lee_task *task;
     struct lee_watcher *watchers;
     size_t count;
@@ -78,7 +87,9 @@ struct lee_reactor {
     struct lee_pairing *timers; /* the earliest */
     _Atomic int64_t soonest;    /* when that one fires; INT64_MAX: never */
     uint64_t order;
-    struct lee_wait *first, *last;
+    struct {
+        struct lee_wait *first, *last;
+    } waits[KINDS];
     bool coarse; /* the system counts milliseconds only */
     atomic_bool asked; /* the bell has been rung by a thread that nothing here waits for */
 };
@@ -257,11 +268,11 @@ static void detach(struct lee_wait *wait) {
     if (wait->previous != NULL)
         wait->previous->next = wait->next;
     else
-        reactor.first = wait->next;
+        reactor.waits[wait->kind].first = wait->next;
     if (wait->next != NULL)
         wait->next->previous = wait->previous;
     else
-        reactor.last = wait->previous;
+        reactor.waits[wait->kind].last = wait->previous;
 }
 
 /* A task that was woken is ended before it runs: its call still has to give back what it held. */
@@ -309,9 +320,9 @@ static void tell(int fd, uint32_t happened) {
 
 static void tell_done(void) {
     struct lee_wait *next;
-    for (struct lee_wait *at = reactor.first; at != NULL; at = next) {
+    for (struct lee_wait *at = reactor.waits[DONE].first; at != NULL; at = next) {
         next = at->next;
-        if (at->done != NULL && __atomic_load_n(at->done, __ATOMIC_ACQUIRE))
+        if (__atomic_load_n(at->done, __ATOMIC_ACQUIRE))
             wake(at, LEE_WOKEN_READY);
     }
 }
@@ -319,10 +330,9 @@ static void tell_done(void) {
 /* Signals are the business of the thread's own process. */
 static void tell_signal(void) {
     struct lee_wait *next;
-    for (struct lee_wait *at = reactor.first; at != NULL; at = next) {
+    for (struct lee_wait *at = reactor.waits[OWN].first; at != NULL; at = next) {
         next = at->next;
-        if (at->task->process->high == 0 && at->done == NULL)
-            wake(at, LEE_WOKEN_SIGNAL);
+        wake(at, LEE_WOKEN_SIGNAL);
     }
 }
 
@@ -366,7 +376,11 @@ void lee_reactor_look(int64_t most) {
 }
 
 LEE_UNWATCHED bool lee_reactor_has_waits(void) {
-    return reactor.first != NULL || reactor.timers != NULL || lee_reactor_is_asked();
+    for (int kind = 0; kind < KINDS; kind++) {
+        if (reactor.waits[kind].first != NULL)
+            return true;
+    }
+    return reactor.timers != NULL || lee_reactor_is_asked();
 }
 
 LEE_UNWATCHED bool lee_reactor_is_due(void) {
@@ -452,12 +466,13 @@ static void leave(struct lee_task *task) {
 static enum lee_woken park(struct lee_wait *wait, int64_t deadline) {
     wait->task = lee_task_self();
     wait->next = NULL;
-    wait->previous = reactor.last;
-    if (reactor.last != NULL)
-        reactor.last->next = wait;
+    wait->kind = wait->done != NULL ? DONE : wait->task->process->high == 0 ? OWN : OTHER;
+    wait->previous = reactor.waits[wait->kind].last;
+    if (wait->previous != NULL)
+        wait->previous->next = wait;
     else
-        reactor.first = wait;
-    reactor.last = wait;
+        reactor.waits[wait->kind].first = wait;
+    reactor.waits[wait->kind].last = wait;
     if (__builtin_expect(lee_many, 0))
         lee_worker_watch();
     if (deadline != LEE_FOR_EVER)
