@@ -164,7 +164,7 @@ int main(int argc, char **argv) {
     check("reports", &had, UNDER_ASAN ? 200 : PLACES, 50, 10);
     CHECK(had.reported <= MOST);
     had = run(FAULTS, 1, 1);
-    check("faults at one place", &had, FAULTS, 99, 2);
+    check("faults at one place", &had, FAULTS, 99, 3);
     CHECK(had.reported <= TIMES);
     lee_collect();
     CHECK(lee_memory_charged() <= charged + (256 << 10));
