@@ -17,6 +17,7 @@
 
 #include "../src/collect.h"
 #include "../src/custodian.h"
+#include "../src/io_library.h"
 #include "../src/preempt.h"
 #include "../src/process.h"
 #include "../src/worker.h"
@@ -234,11 +235,52 @@ static void test_calm(void) {
     lee_task_join(task);
 }
 
+/* --- process->pinned: C's frames are below, which may know their thread ------------------------------------------------------- */
+
+enum { CALLERS = 12, ROUNDS = 300 };
+
+static void waits_in_c(void *argument) {
+    bool *good = *(bool **)argument;
+    for (int i = 0; i < ROUNDS; i++) {
+        pid_t here = gettid();
+        lee_usleep(i % 3 == 0 ? 50 : 0);
+        lee_task_yield();
+        *good = *good && gettid() == here;
+    }
+}
+
+/* What C calls back waits, and goes on upon the same thread. */
+static int stays(void *argument) {
+    (void)argument;
+    bool good = true, *to = &good;
+    lee_foreign_call(waits_in_c, &to);
+    return good;
+}
+
+static void with_workers(void *argument) {
+    (void)argument;
+    struct lee_pid *pids[CALLERS];
+    setenv("LEE_WORKERS", "3", 1);
+    for (int i = 0; i < CALLERS; i++)
+        pids[i] = lee_process_spawn(NULL, stays, NULL, 0);
+    for (int i = 0; i < CALLERS; i++)
+        CHECK(lee_process_wait(pids[i]).status == 1);
+    fflush(stdout);
+    _exit(check_failures > 0);
+}
+
+static void test_pinned(void) {
+    struct child child;
+    run_child(&child, with_workers, NULL); /* no process was spawned here, so there are no workers yet */
+    CHECK(child.status == 0);
+}
+
 int main(int argc, char **argv) {
     lee_start(argc, argv);
     lee_heap_self();
     alarm(120); /* where a process is never stopped */
     if (!UNDER_ASAN) { /* it is told of each switch, and calls of C stay on the task's stack */
+        test_pinned();
         test_calm();
         test_foreign();
     }
