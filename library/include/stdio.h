@@ -94,7 +94,7 @@ trusted size_t fread(void *counted_by(size * count) p, size_t size, size_t count
 trusted ssize_t getline(char *unique fat null_terminated *line, size_t *capacity, FILE *f) __asm__("lee_io_getline");
 trusted ssize_t getdelim(char *unique fat null_terminated *line, size_t *capacity, int delimiter, FILE *f)
     __asm__("lee_io_getdelim");
-[[lee::leaf]] trusted void perror(const char *s) __asm__("lee_io_perror");
+[[lee::leaf]] [[lee::waits]] trusted void perror(const char *s) __asm__("lee_io_perror");
 
 /* No other thread of the program uses a file, so there is nothing to lock. */
 [[lee::leaf]] [[lee::waits]] trusted int fgetc_unlocked(FILE *f) __asm__("lee_io_getc");

@@ -16,10 +16,10 @@ trusted ssize_t write(int fd, const void *counted_by(n) p, size_t n) __asm__("le
 [[lee::leaf]] trusted int pipe(int fds[2]) __asm__("lee_pipe");
 [[lee::leaf]] trusted pid_t tcgetpgrp(int fd) __asm__("lee_tcgetpgrp");
 [[lee::leaf]] trusted int tcsetpgrp(int fd, pid_t group) __asm__("lee_tcsetpgrp");
-[[lee::leaf]] trusted int syncfs(int fd) __asm__("lee_syncfs");
+[[lee::leaf]] [[lee::waits]] trusted int syncfs(int fd) __asm__("lee_syncfs");
 [[lee::leaf]] trusted int isatty(int fd) __asm__("lee_isatty");
-[[lee::leaf]] trusted int fsync(int fd) __asm__("lee_fsync");
-[[lee::leaf]] trusted int fdatasync(int fd) __asm__("lee_fdatasync");
+[[lee::leaf]] [[lee::waits]] trusted int fsync(int fd) __asm__("lee_fsync");
+[[lee::leaf]] [[lee::waits]] trusted int fdatasync(int fd) __asm__("lee_fdatasync");
 [[lee::leaf]] trusted void sync(void);
 [[lee::leaf]] trusted int ftruncate(int fd, off_t length) __asm__("lee_ftruncate");
 [[lee::leaf]] trusted int lockf(int fd, int command, off_t length) __asm__("lee_lockf");

@@ -18,17 +18,19 @@ enum {
     PARTS = 4096, /* more descriptors than a program has by far; what lies beyond is not known */
     KEPT = 128    /* among the kinds */
 };
+#define CLOSES 0x80000000u
 
 struct fd {
     _Atomic uint32_t generation; /* 0: not known */
     _Atomic uint32_t life;       /* the generation that the number had when it was opened, sent or received */
     _Atomic uint32_t kind;
     struct lee_process *_Atomic owner; /* that was spawned; null: the first one */
+    _Atomic uint32_t held;             /* how often; CLOSES: it is to be closed when it is no more */
     int next, previous;                /* of the same owner, plus 1; 0: none */
 };
 
-/* Of a descriptor that is on its way. */
-static struct lee_process nobody;
+/* Of a descriptor that is on its way, and of one that is held and closes later. */
+static struct lee_process nobody, closing;
 bool lee_fds_guarded;
 
 static struct fd *_Atomic parts[PARTS];
@@ -61,7 +63,7 @@ static struct lee_process *owner_of(const struct fd *known) {
 /* It is nobody's on any list. */
 static void disown(struct fd *known) {
     struct lee_process *owner = owner_of(known);
-    if (owner == NULL || owner == &nobody)
+    if (owner == NULL || owner == &nobody || owner == &closing)
         return;
     if (known->previous != 0)
         find(known->previous - 1)->next = known->next;
@@ -136,8 +138,43 @@ void lee_fd_closes(int fd) {
     lee_unlock();
 }
 
+bool lee_fd_hold(int fd) {
+    struct fd *known = place(fd);
+    if (known != NULL)
+        atomic_fetch_add(&known->held, 1);
+    return known != NULL;
+}
+
+void lee_fd_let(int fd) {
+    struct fd *known = find(fd);
+    struct lee_process *owner = &closing;
+    uint32_t held = atomic_load(&known->held);
+    while (!atomic_compare_exchange_weak(&known->held, &held, held == (CLOSES | 1) ? 0 : held - 1))
+        ;
+    if (held != (CLOSES | 1))
+        return;
+    close(fd);
+    atomic_compare_exchange_strong(&known->owner, &owner, NULL); /* unless somebody has opened that number by now */
+}
+
+/* Whether it is closed later. */
+static bool closes_later(struct fd *known) {
+    uint32_t held = known != NULL ? atomic_load(&known->held) : 0;
+    while (held != 0 && !atomic_compare_exchange_weak(&known->held, &held, held | CLOSES))
+        ;
+    return held != 0;
+}
+
 int lee_fd_close(int fd) {
+    struct fd *known = find(fd);
     lee_fd_closes(fd);
+    if (known != NULL && atomic_load(&known->held) != 0) {
+        lee_fds_guarded = true;
+        atomic_store(&known->owner, &closing);
+        if (closes_later(known))
+            return 0;
+        atomic_store(&known->owner, NULL);
+    }
     return close(fd);
 }
 

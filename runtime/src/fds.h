@@ -26,6 +26,11 @@ int lee_fd_made(int fd, unsigned kind);
 void lee_fd_closes(int fd);
 /* Closes it; as close(2). */
 int lee_fd_close(int fd);
+/* A thread of the runtime's uses the number: if it is closed meanwhile, it is nobody's, and stays open until it is let go as often
+ * as it was held. (A second number would not do: to close it gives up the program's locks on the file.) False: no memory. */
+bool lee_fd_hold(int fd);
+/* By any thread. */
+void lee_fd_let(int fd);
 /* The runtime keeps it for itself: no call of the program's closes it. */
 void lee_fd_keep(int fd);
 /* Whether the running process may use it, or (`strictly`) also close it; else EBADF. Of a program of one process it has all but those

@@ -95,11 +95,6 @@ struct lee_file *lee_io_stderr(void) {
 
 /* --- calls that wait -------------------------------------------------------------------------------------------------- */
 
-/* Standard error is written at once, whoever waits for it: `warn` and others say one message in pieces. */
-static bool suspends(const struct lee_file *f) {
-    return LEE_SUSPENDS && f != lee_io_standard_input + 2;
-}
-
 static void begin_use(struct io_use *use, struct lee_file *f) {
     *use = (struct io_use){f, f->rpos, f->rend, f->wpos, f->wend, 0};
     f->rpos = f->rend = f->wpos = f->wend = NULL;
@@ -505,7 +500,7 @@ bool io_flush(struct lee_file *f) {
     if (f->wpos == NULL)
         return true;
     size_t held = (size_t)(f->wpos - f->buffer), out = 0;
-    if (suspends(f))
+    if (LEE_SUSPENDS)
         return write_waiting(f, f->buffer, held, true) == held && f->flags & IO_OPEN;
     write_out(f, f->buffer, held, &out, NULL);
     memmove(f->buffer, f->buffer + out, held - out);
@@ -527,7 +522,7 @@ static size_t write_buffered(struct lee_file *f, const unsigned char *p, size_t 
             return 0;
         size_t out = 0;
         if (n >= IO_BUFFER)
-            return suspends(f) ? write_waiting(f, p, n, false) : write_out(f, p, n, &out, NULL);
+            return LEE_SUSPENDS ? write_waiting(f, p, n, false) : write_out(f, p, n, &out, NULL);
     }
     memcpy(f->wpos, p, n);
     f->wpos += n;
@@ -560,7 +555,7 @@ unsigned char *io_copy(struct lee_file *f, const void *p, size_t n) {
 }
 
 size_t io_write(struct lee_file *f, const unsigned char *p, size_t n) {
-    if (!suspends(f) || !may_flush_before(f, p, n))
+    if (!LEE_SUSPENDS || !may_flush_before(f, p, n))
         return write_by_mode(f, p, n);
     unsigned char *own = io_copy(f, p, n);
     if (own == NULL)

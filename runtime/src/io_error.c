@@ -2,19 +2,14 @@
 #define _GNU_SOURCE
 
 #include "errno_here.h"
+#include "io_file.h"
 #include "io_library.h"
 
 #include <stdlib.h>
 
-/* `NAME: MESSAGE` and, if `number` is not 0, `: ` and what that error means. */
+/* If `number` is not 0, what that error means stands at the end. */
 __attribute__((format(printf, 2, 0))) static void report(int number, const char *format, va_list args) {
-    struct lee_file *out = lee_io_stderr();
-    lee_io_fprintf(out, "%s: ", program_invocation_short_name);
-    if (format != NULL)
-        lee_io_vfprintf(out, format, args);
-    if (number != 0)
-        lee_io_fprintf(out, "%s%s", format != NULL ? ": " : "", lee_strerror(number));
-    lee_io_putc('\n', out);
+    io_say(lee_io_stderr(), program_invocation_short_name, format, args, number != 0 ? lee_strerror(number) : NULL);
 }
 
 void lee_vwarn(const char *format, va_list args) {

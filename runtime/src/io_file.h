@@ -11,6 +11,7 @@
 
 #include <lee/fault.h>
 #include <lee/io.h>
+#include <stdarg.h>
 
 #define IO_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define IO_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
@@ -104,6 +105,11 @@ unsigned char *io_copy(struct lee_file *f, const void *p, size_t n);
 
 /* Appends `n` bytes; returns how many were taken. The file is writing. `p` is not read any more once the task has waited. */
 size_t io_write(struct lee_file *f, const unsigned char *p, size_t n);
+
+/* `NAME: MESSAGE: WHY` and a line end, in one piece: between two of them other tasks could write. Without a format there is no
+ * message; `why` may be null. */
+int io_say(struct lee_file *f, const char *name, const char *format, va_list args, const char *why)
+    __attribute__((format(printf, 3, 0)));
 
 /* Looks whether commands of popen that nobody waits for have ended. */
 void io_reap(void);

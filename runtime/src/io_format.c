@@ -221,6 +221,16 @@ int lee_io_fprintf(struct lee_file *f, const char *format, ...) {
     return length;
 }
 
+int io_say(struct lee_file *f, const char *name, const char *format, va_list args, const char *why) {
+    if (format == NULL)
+        return lee_io_fprintf(f, "%s: %s\n", name, why != NULL ? why : "");
+    struct text t;
+    format_text(&t, format, args);
+    int length = t.length < 0 ? -1 : lee_io_fprintf(f, "%s: %s%s%s\n", name, t.at, why != NULL ? ": " : "", why != NULL ? why : "");
+    free_text(&t);
+    return length;
+}
+
 int lee_io_vdprintf(int fd, const char *format, va_list args) {
     struct text t;
     format_text(&t, format, args);

@@ -3,14 +3,15 @@
  * Promises: each does what the function of its name does. In a program with several tasks a call that has to wait lets the others run
  * meanwhile; in one with a single task it is the system's call. No descriptor's O_NONBLOCK is changed (of a socket that connects, for as
  * long as that call takes): programs that share the open file would see it. A socket is asked not to wait for one call (MSG_DONTWAIT), a
- * pipe likewise (RWF_NOWAIT); what knows neither (a terminal) is read when poll says so. A disk is waited for. Where a write finds
- * nobody to read, that is EPIPE; for the standard output of the first process it is C's SIGPIPE. */
+ * pipe likewise (RWF_NOWAIT); what knows neither (a terminal) is read when poll says so. For a disk another thread waits, if a read finds nothing
+ * in the system's cache, or a write is large (io_disk.h). Where a write finds nobody to read, that is EPIPE; for the standard output of the first process it is C's SIGPIPE. */
 #define _GNU_SOURCE
 
 #include "errno_here.h"
 #include "io_wait.h"
 
 #include "fds.h"
+#include "io_disk.h"
 #include "io_library.h"
 #include "reactor.h"
 
@@ -38,6 +39,7 @@ struct call {
     const struct lee_left *left;
     bool asked; /* whether and how long to wait */
     bool plain; /* it cannot be waited for: the system's call waits */
+    bool disk;  /* likewise, and it is a regular file */
 };
 
 static struct call begin(int fd, short events, const struct lee_left *left) {
@@ -97,6 +99,7 @@ static bool again(struct call *call) {
         return false;
     default:
         call->plain = true;
+        call->disk = lee_disk_is_regular(call->fd);
         return true;
     }
 }
@@ -133,6 +136,8 @@ static ssize_t receive_now(struct call *call, void *p, size_t n, int flags, stru
 }
 
 static ssize_t read_now(struct call *call, void *p, size_t n) {
+    if (call->disk)
+        return lee_disk_read(call->fd, p, n, call->left);
     if (call->plain || n == 0)
         return read(call->fd, p, n);
     if (!(call->kind & LEE_FD_FILE)) {
@@ -161,6 +166,8 @@ static ssize_t write_now(struct call *call, const void *p, size_t n) {
     ssize_t put = pwritev2(call->fd, &piece, 1, -1, RWF_NOWAIT);
     if (put >= 0 || !knows_no_flag())
         return put;
+    if (n > PIPE_BUF && lee_disk_is_regular(call->fd))
+        return write(call->fd, p, n);
     /* A pipe that poll calls writable takes that much. */
     return is_ready(call->fd, POLLOUT) ? write(call->fd, p, n < PIPE_BUF ? n : PIPE_BUF) : -1;
 }
@@ -171,8 +178,54 @@ static bool has_begun(const struct call *call, size_t n) {
     return n == 0 || call->plain || (call->kind & waits) != waits || is_ready(call->fd, POLLIN);
 }
 
+static size_t piece_of(size_t n) {
+    return n < LEE_DISK_PIECE ? n : LEE_DISK_PIECE;
+}
+
+/* Whether others would wait for it for long. */
+static bool is_large(const struct call *call, size_t n) {
+    return n >= LEE_DISK_LEAST && (call->kind & LEE_FD_SOCKET) == 0 && lee_disk_is_regular(call->fd);
+}
+
+/* What the system has at hand is read here, in pieces, between which others may run. */
+static ssize_t read_much(struct call *call, char *p, size_t n) {
+    size_t done = 0;
+    while (done < n) {
+        size_t piece = piece_of(n - done);
+        struct iovec part = {p + done, piece};
+        ssize_t got = preadv2(call->fd, &part, 1, -1, RWF_NOWAIT);
+        bool here = got >= 0 || (errno != EAGAIN && !knows_no_flag());
+        if (!here)
+            got = lee_disk_read(call->fd, p + done, piece, call->left);
+        if (got <= 0)
+            return done > 0 ? (ssize_t)done : got;
+        done += (size_t)got;
+        if (call->left != NULL || (!here && (size_t)got < piece))
+            break;
+        lee_task_end_slice();
+        if (lee_fd_life(call->fd) != call->life)
+            break;
+    }
+    return (ssize_t)done;
+}
+
+static ssize_t write_much(struct call *call, const char *p, size_t n) {
+    size_t done = 0;
+    while (done < n) {
+        ssize_t put = lee_disk_write(call->fd, p + done, n - done, call->left);
+        if (put <= 0)
+            return done > 0 ? (ssize_t)done : put;
+        done += (size_t)put;
+        if (call->left != NULL || lee_fd_life(call->fd) != call->life)
+            break;
+    }
+    return (ssize_t)done;
+}
+
 static ssize_t read_waiting(int fd, void *p, size_t n, const struct lee_left *left) {
     struct call call = begin(fd, POLLIN, left);
+    if (is_large(&call, n))
+        return read_much(&call, p, n);
     ssize_t got;
     do {
         got = read_now(&call, p, n);
@@ -224,6 +277,8 @@ static bool is_put(struct call *call, ssize_t put, size_t n, ssize_t *done) {
 /* All of it, as the system's call does where it may wait. */
 static ssize_t write_waiting(int fd, const void *p, size_t n, const struct lee_left *left) {
     struct call call = begin(fd, POLLOUT, left);
+    if (is_large(&call, n))
+        return write_much(&call, p, n);
     ssize_t done = 0, put;
     do
         put = write_now(&call, (const char *)p + done, n - (size_t)done);
@@ -240,6 +295,8 @@ ssize_t lee_write_left(int fd, const void *p, size_t n, const struct lee_left *l
     if (!LEE_SUSPENDS)
         return write(fd, p, n);
     struct call call = begin(fd, POLLOUT, left);
+    if (is_large(&call, n))
+        return write_much(&call, p, n);
     ssize_t put;
     do
         put = write_now(&call, p, n);

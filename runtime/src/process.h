@@ -61,7 +61,7 @@ struct lee_process {
         intptr_t delta; /* its variable of static storage is so far from the linked one */
         void *copy;     /* null: it has none */
     } globals;
-    bool aside;                        /* a call of it is under way on another thread (aside.c) */
+    uint8_t aside;                     /* so many calls of it are under way on other threads (aside.c) */
     int first_fd;                      /* its descriptors (fds.c): the first one's number, plus 1 */
     struct lee_endpoint *endpoints;    /* its ends of channels (channel.c) */
     struct lee_set *sets;              /* its sets of them (endpoint_set.c) */

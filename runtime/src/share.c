@@ -144,9 +144,13 @@ uint64_t lee_share_ran(const struct lee_share *share) {
     return ran;
 }
 
-void lee_share_bill(struct lee_process *process, uint64_t nanoseconds) {
+void lee_share_charge(struct lee_process *process, uint64_t nanoseconds) {
     for (struct lee_share *at = leaf_of(process); at->parent != NULL; at = at->parent)
         charge(at, nanoseconds);
+}
+
+void lee_share_bill(struct lee_process *process, uint64_t nanoseconds) {
+    lee_share_charge(process, nanoseconds);
     lee_worker.noted += nanoseconds;
 }
 

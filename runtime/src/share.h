@@ -60,6 +60,8 @@ uint64_t lee_share_ran(const struct lee_share *share) __attribute__((weak));
 /* So much of the time since the last note was spent for another process than the running one, which
  * is charged for it. */
 void lee_share_bill(struct lee_process *process, uint64_t nanoseconds) __attribute__((weak));
+/* So much was spent for the process on a thread that is no worker's. */
+void lee_share_charge(struct lee_process *process, uint64_t nanoseconds) __attribute__((weak));
 /* The time until now is charged to none: all processes waited. */
 void lee_share_skip(void) __attribute__((weak));
 /* Whether a process that was woken is to run before the slice of the running one ends. */

@@ -808,6 +808,80 @@ static void test_fair(void) {
     lee_close(ends[1]);
 }
 
+/* --- standard output and error are pipes that are full -------------------------------------------------------------------------------- */
+
+enum { TALKERS = 3, SAID = 100000 };
+
+/* Says SAID characters, then one line by `warnx`. */
+static int talk(void *argument) {
+    bool error = *(int *)argument == STDERR_FILENO;
+    struct lee_file *to = error ? lee_io_stderr() : lee_io_stdout();
+    char *text = malloc(SAID + 1);
+    memset(text, '.', SAID);
+    text[SAID] = 0;
+    int put = lee_io_fprintf(to, "%s", text);
+    free(text);
+    if (lee_io_fflush(to) != 0)
+        put = -1;
+    if (error)
+        lee_warnx("%s", "said all");
+    return put == SAID ? 0 : 1;
+}
+
+struct drained {
+    int from;
+    size_t bytes, lines;
+};
+
+static void drain(void *argument) {
+    struct drained *drained = *(struct drained **)argument;
+    char piece[10000];
+    ssize_t got;
+    while ((got = lee_read(drained->from, piece, sizeof piece)) > 0) {
+        drained->bytes += (size_t)got;
+        for (ssize_t i = 0; i < got; i++)
+            drained->lines += piece[i] == '\n';
+    }
+}
+
+/* Who writes there waits by itself: others go on, and one that is killed there is gone. */
+static void write_to_full(void *argument) {
+    int fd = *(int *)argument, ends[2];
+    bool error = fd == STDERR_FILENO;
+    alarm(120); /* instead of standing still */
+    CHECK(lee_pipe(ends) == 0 && dup2(ends[1], fd) == fd);
+    struct lee_pid *pids[TALKERS];
+    for (int i = 0; i < TALKERS; i++)
+        pids[i] = lee_process_spawn(NULL, talk, &fd, sizeof fd);
+    for (int i = 0; i < 5; i++)
+        lee_usleep(1000);
+    CHECK(lee_reactor_has_waits());
+    lee_process_kill(pids[0]);
+    CHECK(lee_process_wait(pids[0]).how == LEE_KILLED);
+    struct drained drained = {.from = ends[0]}, *to = &drained;
+    void *task = start(drain, &to, sizeof to);
+    for (int i = 1; i < TALKERS; i++) {
+        struct lee_process_end end = lee_process_wait(pids[i]);
+        CHECK(end.how == LEE_RETURNED && end.status == 0);
+    }
+    int none = open("/dev/null", O_WRONLY);
+    dup2(none, fd);
+    lee_close(ends[1]);
+    lee_task_join(task);
+    CHECK(drained.bytes >= (TALKERS - 1) * (size_t)SAID && drained.bytes < TALKERS * (size_t)SAID);
+    CHECK(drained.lines == (error ? TALKERS - 1 : 0));
+    CHECK(!lee_reactor_has_waits());
+    _exit(check_failures > 0);
+}
+
+static void test_full(void) {
+    struct child child;
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
+        run_child(&child, write_to_full, &fd);
+        CHECK(child.status == 0);
+    }
+}
+
 /* --- deadlock ----------------------------------------------------------------------------------------------------------------------- */
 
 static void *joined;
@@ -858,6 +932,7 @@ int main(int argc, char **argv) {
     test_lines();
     test_much();
     test_in_use();
+    test_full();
     test_many();
     test_kill();
     test_owners();

@@ -333,7 +333,7 @@ fn only_its_user_may_ask_and_nothing_is_there_without_the_variable() {
     let next = Running::new(&folder, Some("socket"), &[]);
     assert_eq!(answer(&folder, "socket")["pid"], u64::from(next.child.id()));
     next.end();
-    let silent = Running::new(&folder, None, &[]);
+    let silent = Running::new(&folder, None, &[("LEE_WORKERS", "1")]);
     let failed = lee_in(&folder, &["top", &silent.child.id().to_string()]).expect(1);
     assert!(failed.err.contains("LEE_TOP"), "{}", failed.err);
     assert_eq!(std::fs::read_dir(format!("/proc/{}/task", silent.child.id())).unwrap().count(), 1);
