@@ -34,6 +34,9 @@ pub struct Report {
     pub times: Vec<(&'static str, Duration)>,
     /// How many statements, edges and facts were looked at.
     pub work: u64,
+    /// Functions that the verifier of ownership did not walk to the end, for they have too many
+    /// paths.
+    pub cut: Vec<String>,
     /// What the verifier found: bugs of the compiler.
     pub verify: Vec<VerifyError>,
 }
@@ -73,7 +76,8 @@ pub fn check(program: &mut Program, sink: &mut Sink, options: Options) -> Report
         check_body(program, &known, body, sink, &mut report, options);
         if options.verify && sink.all.len() == before {
             let mut found = report.timed("verify ownership", || verify_ownership::body(program, &known, body));
-            report.verify.append(&mut found);
+            report.verify.append(&mut found.errors);
+            report.cut.extend(found.is_cut.then(|| verify_ownership::name(program, body)));
         }
     }
     program.bodies = bodies;

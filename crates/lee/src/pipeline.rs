@@ -244,6 +244,7 @@ fn analysed(
         let report = flow::check(&mut mir, if what.bypass { &mut ignored } else { &mut *sink }, analyses);
         timer.add(&report.times);
         timer.looked_at(report.work);
+        timer.left_unwalked(report.cut);
         if !what.bypass {
             consistent("lowering or an analysis", report.verify)?;
         }

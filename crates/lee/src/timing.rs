@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 pub struct Timer {
     rows: Vec<(&'static str, Duration)>,
     work: u64,
+    cut: Vec<String>,
 }
 
 impl Timer {
@@ -28,6 +29,11 @@ impl Timer {
         self.work += work;
     }
 
+    /// Adds functions that the second verifier did not walk to the end.
+    pub fn left_unwalked(&mut self, functions: Vec<String>) {
+        self.cut.extend(functions);
+    }
+
     /// A table, the sum last.
     pub fn table(&self, title: &str) -> String {
         let total: Duration = self.rows.iter().map(|(_, time)| *time).sum();
@@ -36,6 +42,12 @@ impl Timer {
             text.push_str(&format!("  {:<18}{:>9.3} ms\n", name, time.as_secs_f64() * 1000.0));
         }
         text.push_str(&format!("  {:<18}{:>9} statements, edges and facts\n", "analyses saw", self.work));
+        let names = self.cut.iter().map(|name| format!(" {name}")).collect::<String>();
+        text.push_str(&format!(
+            "  {:<18}{:>9} functions with paths not walked{names}\n",
+            "verifier left",
+            self.cut.len()
+        ));
         text
     }
 }

@@ -444,12 +444,40 @@ impl Checker<'_> {
             }
             (ExprKind::PtrAdd(base, index, minus), Some(p)) if wanted && p.own == Own::Shared => {
                 let base = self.sight(base, to);
-                let own = self.program.types.as_pointer(base.ty.ty).map_or(p.own, |b| b.own);
-                let ty = self.types().pointer(Pointer { own, ..p });
+                let ty = self.seen_through(p, &base);
                 Expr { kind: Box::new(ExprKind::PtrAdd(base, index, minus)), ty: Qty::plain(ty), ..e }
+            }
+            (ExprKind::Comma(first, last), Some(p)) if wanted && p.own == Own::Shared => {
+                let last = self.sight(last, to);
+                let ty = self.seen_through(p, &last);
+                Expr { kind: Box::new(ExprKind::Comma(first, last)), ty: Qty::plain(ty), ..e }
+            }
+            // Either both are views or none is.
+            (ExprKind::Cond(test, a, b), Some(p)) if wanted && p.own == Own::Shared => {
+                let (seen_a, seen_b) = (self.sight(a.clone(), to), self.sight(b.clone(), to));
+                let is_view = |e: &Expr| self.program.types.as_pointer(e.ty.ty).is_some_and(|p| p.own == Own::View);
+                if is_view(&seen_a) && is_view(&seen_b) {
+                    let region = self.fresh_region();
+                    let ty = self.types().pointer(Pointer { own: Own::View, region, ..p });
+                    return Expr { kind: Box::new(ExprKind::Cond(test, seen_a, seen_b)), ty: Qty::plain(ty), ..e };
+                }
+                Expr { kind: Box::new(ExprKind::Cond(test, a, b)), ..e }
             }
             (kind, _) => Expr { kind: Box::new(kind), ..e },
         }
+    }
+
+    /// The type of a pointer that is the other one, or is somewhere in what that points to.
+    fn seen_through(&mut self, p: Pointer, other: &Expr) -> Ty {
+        let (own, region) = self.program.types.as_pointer(other.ty.ty).map_or((p.own, p.region), |o| (o.own, o.region));
+        self.types().pointer(Pointer { own, region, ..p })
+    }
+
+    /// Whether the address of an owned path goes to a local as one that is only read through: it
+    /// lends the path for as long as the local is used.
+    fn keeps_address(&self, to: Ty, why: Why) -> bool {
+        let is_const = |p: Pointer| p.target.quals.is_const && self.program.types.as_record(p.target.ty).is_some();
+        matches!(why, Why::Local | Why::Cast) && self.program.types.as_pointer(to).is_some_and(is_const)
     }
 
     /// Converts a value to the type that its context wants, or reports why it cannot.
@@ -461,7 +489,8 @@ impl Checker<'_> {
         if self.is_error(from) || self.is_error(to) {
             return Expr { ty: Qty::plain(to), ..e };
         }
-        if matches!(&*e.kind, ExprKind::Borrow(BorrowKind::Slot, _)) && !matches!(why, Why::Arg | Why::TrustedArg) {
+        let passed = matches!(why, Why::Arg | Why::TrustedArg) || self.keeps_address(to, why);
+        if matches!(&*e.kind, ExprKind::Borrow(BorrowKind::Slot, _)) && !passed {
             let target = self.program.types.as_pointer(from).map(|p| p.target.ty);
             let help = match target.filter(|&ty| matches!(self.kind(ty), TyKind::Record(_))) {
                 Some(ty) => format!(

@@ -884,6 +884,7 @@ impl Words<'_, '_> {
         let (kind, form) = site.map_or((BorrowKind::Shared, Form::Borrow), |l| (l.kind, l.form));
         // A cursor over a whole block.
         let exposed = site.is_some_and(|l| l.place.proj.last() == Some(&Proj::Deref));
+        let named = self.ownership.body.locals.get(by.holder.local.0 as usize).is_some_and(|d| d.name.is_some());
         let state = match (form, kind) {
             (Form::Cursor, _) if exposed => "it is exposed",
             (Form::Cursor, _) => "a cursor walks over it",
@@ -892,6 +893,7 @@ impl Words<'_, '_> {
             (_, BorrowKind::Look) => "the expression still uses it",
             (_, BorrowKind::View | BorrowKind::Sight) => "it is lent as a view",
             (_, BorrowKind::Shared | BorrowKind::Any | BorrowKind::Read) => "it is borrowed",
+            (_, BorrowKind::Slot) if named => "a variable has its address",
             (_, BorrowKind::Lend | BorrowKind::Slot) => "it is lent to a call",
         };
         let mut d = Diagnostic::error(LENT, span, format!("{name} is lent, and is {} while {state}", verb.word()));
@@ -905,7 +907,6 @@ impl Words<'_, '_> {
                 },
             );
         }
-        let named = self.ownership.body.locals.get(by.holder.local.0 as usize).is_some_and(|d| d.name.is_some());
         let holder = self.holder_name(by.holder);
         let called = self.called_with_both(by).filter(|_| matches!(verb, Verb::Lent(_)) && !named);
         let used = self.next_use(by).filter(|_| named);

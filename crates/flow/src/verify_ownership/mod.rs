@@ -26,17 +26,32 @@ use crate::pass::Known;
 /// Blocks that are walked for one body at most, besides one for each block.
 const BUDGET: usize = 1_000;
 
+/// What the walk of a body gives.
+#[derive(Debug, Default)]
+pub struct Opinion {
+    /// Bugs of the compiler.
+    pub errors: Vec<VerifyError>,
+    /// The budget ended the walk: paths are left that nobody looked at.
+    pub is_cut: bool,
+}
+
 /// Checks one body that the analyses accepted.
-pub fn body(program: &Program, known: &Known, body: &Body) -> Vec<VerifyError> {
+pub fn body(program: &Program, known: &Known, body: &Body) -> Opinion {
     if body.unchecked || !is_concerned(program, body) {
-        return vec![];
+        return Opinion::default();
     }
-    let func = program.functions.get(body.func.func.0 as usize).map_or("?".into(), |f| f.name.to_string());
-    walk::Walker::new(program, known, body)
-        .run(BUDGET + body.blocks.len())
+    let func = name(program, body);
+    let (mistakes, is_cut) = walk::Walker::new(program, known, body).run(BUDGET + body.blocks.len());
+    let errors = mistakes
         .into_iter()
         .map(|(block, stmt, message)| VerifyError { func: func.clone(), block: Some(block), stmt: Some(stmt), message })
-        .collect()
+        .collect();
+    Opinion { errors, is_cut }
+}
+
+/// The name of the function.
+pub(crate) fn name(program: &Program, body: &Body) -> String {
+    program.functions.get(body.func.func.0 as usize).map_or("?".into(), |f| f.name.to_string())
 }
 
 /// Whether the body owns, lends, takes an address or has a region at all.

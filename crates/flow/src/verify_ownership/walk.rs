@@ -83,14 +83,16 @@ impl<'a> Walker<'a> {
         }
     }
 
-    pub fn run(mut self, budget: usize) -> Vec<Mistake> {
+    /// The mistakes, and whether the budget ended the walk.
+    pub fn run(mut self, budget: usize) -> (Vec<Mistake>, bool) {
         let mut work = vec![(BlockId(0), self.entry())];
         let cfg = Cfg::new(self.body);
         let mut seen: FxHashSet<(u32, Memory)> = FxHashSet::default();
-        let mut walked = 0;
-        while let Some((block, memory)) = work.pop() {
+        let (mut walked, mut is_cut) = (0, false);
+        while let Some((block, mut memory)) = work.pop() {
             walked += 1;
-            if walked > budget || self.mistakes.len() > 8 {
+            is_cut = walked > budget;
+            if is_cut || self.mistakes.len() > 8 {
                 break;
             }
             // Paths meet only where there are two.
@@ -98,6 +100,7 @@ impl<'a> Walker<'a> {
                 self.block(block, memory, &mut work);
                 continue;
             }
+            self.forget_unread(block, &mut memory);
             let memory = memory.canonical();
             if seen.insert((block.0, memory.clone())) {
                 self.block(block, memory, &mut work);
@@ -105,7 +108,22 @@ impl<'a> Walker<'a> {
         }
         self.mistakes.sort_by_key(|m| (m.0, m.1));
         self.mistakes.dedup();
-        self.mistakes
+        (self.mistakes, is_cut)
+    }
+
+    /// Forgets what locals hold that nobody reads from the block on, so that ways which differ in
+    /// that alone meet. What owns something is kept: it may leak.
+    fn forget_unread(&self, block: BlockId, m: &mut Memory) {
+        let unread = |local: Local, way: &[u32]| {
+            local.0 >= self.body.params
+                && self.hidden.contains(&local)
+                && !owns(&self.program.types, self.local_ty(local))
+                && !self.later.contains((block, 0), local, way)
+        };
+        m.cells.retain(|(base, way), value| match base {
+            Base::Local(local) => value.owned.is_some() || !unread(*local, way),
+            Base::Object(_) => true,
+        });
     }
 
     fn entry(&mut self) -> Memory {

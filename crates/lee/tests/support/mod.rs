@@ -48,7 +48,7 @@ impl Ran {
 
 /// The seconds of processor time that a command and each of its children may take. Time on the
 /// clock says more of the machine than of the command.
-const SECONDS_MOST: u64 = 180;
+pub const SECONDS_MOST: u64 = 180;
 
 /// Ends the command, with signal SIGXCPU, when it has taken this processor time.
 fn limit_processor(command: &mut Command, seconds: u64) {
