@@ -499,7 +499,6 @@ static struct lee_pid *spawn(const struct lee_site *site, int (*entry)(void *), 
     }
     if (!lee_processes_used) /* there is one worker still */
         lee_processes_used = lee_fds_guarded = true;
-    lee_task_used();
     record->count = 2;
     record->process = process;
     process->tasks.first.site = site;
@@ -521,8 +520,10 @@ static struct lee_pid *spawn(const struct lee_site *site, int (*entry)(void *), 
 
 struct lee_pid *lee_process_spawn_with(const struct lee_site *site, int (*entry)(void *), const void *arguments, size_t bytes,
                                        const struct lee_owned *owned, bool question) {
-    if (__builtin_expect(!lee_processes_used, 0))
+    if (__builtin_expect(!lee_processes_used, 0)) {
+        lee_task_used(); /* with LEE_SEED there is one worker */
         lee_pool_begin();
+    }
     lee_lock();
     struct lee_pid *pid = spawn(site, entry, arguments, bytes, owned, question);
     lee_unlock();

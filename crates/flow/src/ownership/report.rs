@@ -893,7 +893,7 @@ impl Words<'_, '_> {
             (_, BorrowKind::Look) => "the expression still uses it",
             (_, BorrowKind::View | BorrowKind::Sight) => "it is lent as a view",
             (_, BorrowKind::Shared | BorrowKind::Any | BorrowKind::Read) => "it is borrowed",
-            (_, BorrowKind::Slot) if named => "a variable has its address",
+            (_, BorrowKind::Slot) if named => "a variable points into it",
             (_, BorrowKind::Lend | BorrowKind::Slot) => "it is lent to a call",
         };
         let mut d = Diagnostic::error(LENT, span, format!("{name} is lent, and is {} while {state}", verb.word()));
