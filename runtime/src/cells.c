@@ -1,4 +1,5 @@
 /* cells.c: cells when the inline path has none, and the table of their sizes. */
+#include "group.h"
 #include "heap.h"
 #include "poison.h"
 #include "process.h"
@@ -49,9 +50,20 @@ void lee_heap_enter(struct lee_process *process) {
     lee_self = process->heap != NULL ? &process->heap->inline_part : &no_heap;
 }
 
+/* It has nothing to collect yet; if it is refused memory, another gives some back, or the victim of the
+ * limit ends. */
+static struct lee_heap *new_of_process(void) {
+    struct lee_heap *heap = lee_heap_new();
+#ifndef LEE_NO_GC
+    while (heap == NULL && __atomic_load_n(&lee_group_refused, __ATOMIC_RELAXED) && lee_group_starved())
+        heap = lee_heap_new();
+#endif
+    return heap;
+}
+
 struct lee_heap *lee_heap_self(void) {
     if (lee_self == &no_heap) {
-        struct lee_heap *heap = lee_process_is_spawned() ? lee_heap_new() : lee_heap_new_for_thread();
+        struct lee_heap *heap = lee_process_is_spawned() ? new_of_process() : lee_heap_new_for_thread();
         if (heap == NULL)
             return NULL;
         lee_heap_use(heap);

@@ -687,8 +687,10 @@ static bool starved(struct lee_process *process, bool over, size_t bytes) {
             if (at->least[LEE_GROUP_BYTES] != SIZE_MAX && judge(at, LEE_GROUP_BYTES, at->least[LEE_GROUP_BYTES]))
                 return true;
         }
+        return true;
     }
-    return over;
+    /* No limit is broken any more: what others gave back was counted meanwhile. */
+    return fits(process->group, LEE_GROUP_BYTES, bytes);
 }
 
 bool lee_group_starved(void) {
