@@ -52,7 +52,7 @@ void lee_heap_enter(struct lee_process *process) {
 
 /* It has nothing to collect yet; if it is refused memory, another gives some back, or the victim of the
  * limit ends. */
-static struct lee_heap *new_of_process(void) {
+static __attribute__((noinline, cold)) struct lee_heap *new_of_process(void) {
     struct lee_heap *heap = lee_heap_new();
 #ifndef LEE_NO_GC
     while (heap == NULL && __atomic_load_n(&lee_group_refused, __ATOMIC_RELAXED) && lee_group_starved())
