@@ -1,7 +1,9 @@
 /* aside.h: C functions that block, on a thread of their own.
  *
- * Promises: the task that asks waits, and others run. At most ASIDE_OF_PROCESS such calls of a process are under way, and at most
- * ASIDE_MOST of the program. The processor time that they take is charged to the process, once the task goes on. If the task is ended meanwhile, the call goes on, and what it leaves is released when it returns. */
+ * Promises: the task that asks waits, and others run. At most ASIDE_OF_PROCESS such calls of a
+ * process are under way, and at most ASIDE_MOST of the program. The processor time that they take
+ * is charged to the process, once the task goes on. If the task is ended meanwhile, the call goes
+ * on, and what it leaves is released when it returns. */
 #ifndef LEE_SRC_ASIDE_H
 #define LEE_SRC_ASIDE_H
 

@@ -50,8 +50,8 @@ void lee_heap_enter(struct lee_process *process) {
     lee_self = process->heap != NULL ? &process->heap->inline_part : &no_heap;
 }
 
-/* It has nothing to collect yet; if it is refused memory, another gives some back, or the victim of the
- * limit ends. */
+/* It has nothing to collect yet; if it is refused memory, another gives some back, or the victim of
+ * the limit ends. */
 static __attribute__((noinline, cold)) struct lee_heap *new_of_process(void) {
     struct lee_heap *heap = lee_heap_new();
 #ifndef LEE_NO_GC

@@ -25,7 +25,7 @@ struct fd {
     _Atomic uint32_t life;       /* the generation that the number had when it was opened, sent or received */
     _Atomic uint32_t kind;
     struct lee_process *_Atomic owner; /* that was spawned; null: the first one */
-    _Atomic uint32_t held;             /* how often; CLOSES: it is to be closed when it is no more */
+    _Atomic uint32_t held;             /* how often; CLOSES: it is closed when this is 0 */
     int next, previous;                /* of the same owner, plus 1; 0: none */
 };
 
@@ -154,7 +154,7 @@ void lee_fd_let(int fd) {
     if (held != (CLOSES | 1))
         return;
     close(fd);
-    atomic_compare_exchange_strong(&known->owner, &owner, NULL); /* unless somebody has opened that number by now */
+    atomic_compare_exchange_strong(&known->owner, &owner, NULL); /* unless the number was opened again */
 }
 
 /* Whether it is closed later. */

@@ -26,8 +26,9 @@ int lee_fd_made(int fd, unsigned kind);
 void lee_fd_closes(int fd);
 /* Closes it; as close(2). */
 int lee_fd_close(int fd);
-/* A thread of the runtime's uses the number: if it is closed meanwhile, it is nobody's, and stays open until it is let go as often
- * as it was held. (A second number would not do: to close it gives up the program's locks on the file.) False: no memory. */
+/* A thread of the runtime uses the number. If it is closed in the meantime, it belongs to no
+ * process, and stays open until it is let go as often as it was held. (A duplicate would not do:
+ * closing that gives up the program's locks on the file.) False: no memory. */
 bool lee_fd_hold(int fd);
 /* By any thread. */
 void lee_fd_let(int fd);

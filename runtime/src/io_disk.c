@@ -80,10 +80,6 @@ static struct disk_job *make(int fd, enum what what, size_t n, const struct lee_
     return job;
 }
 
-static size_t piece_of(size_t n) {
-    return n < LEE_DISK_PIECE ? n : LEE_DISK_PIECE;
-}
-
 static ssize_t end(struct disk_job *job) {
     ssize_t result = job->result;
     int error = job->error;
@@ -94,7 +90,7 @@ static ssize_t end(struct disk_job *job) {
 }
 
 ssize_t lee_disk_read(int fd, void *p, size_t n, const struct lee_left *left) {
-    struct disk_job *job = n > 0 ? make(fd, READS, piece_of(n), left) : NULL;
+    struct disk_job *job = n > 0 ? make(fd, READS, lee_disk_piece(n), left) : NULL;
     if (job == NULL)
         return read(fd, p, n);
     lee_run_aside(&job->aside);
@@ -104,7 +100,7 @@ ssize_t lee_disk_read(int fd, void *p, size_t n, const struct lee_left *left) {
 }
 
 ssize_t lee_disk_write(int fd, const void *p, size_t n, const struct lee_left *left) {
-    struct disk_job *job = n > 0 ? make(fd, WRITES, piece_of(n), left) : NULL;
+    struct disk_job *job = n > 0 ? make(fd, WRITES, lee_disk_piece(n), left) : NULL;
     if (job == NULL)
         return write(fd, p, n);
     memcpy(job->bytes, p, job->n);

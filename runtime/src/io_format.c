@@ -253,13 +253,6 @@ int lee_io_dprintf(int fd, const char *format, ...) {
     return length;
 }
 
-/* A loop of conversions is hardly ever seen outside of them. */
-static void end_slice(void) {
-#ifndef LEE_NO_GC
-    lee_task_end_slice();
-#endif
-}
-
 /* Through memory of our own: libc writes the result while it still reads arguments, so one that lies in the result
  * could lose its terminator and be read beyond its end. */
 int lee_io_vsnprintf(char *s, size_t n, const char *format, va_list args) {
@@ -271,7 +264,7 @@ int lee_io_vsnprintf(char *s, size_t n, const char *format, va_list args) {
         s[copied] = '\0';
     }
     free_text(&t);
-    end_slice();
+    lee_task_end_slice();
     return t.length;
 }
 
@@ -296,7 +289,7 @@ char *lee_io_vformat(const char *format, va_list args, char **ret_lo, char **ret
     free_text(&t);
     *ret_lo = s;
     *ret_hi = s + length;
-    end_slice();
+    lee_task_end_slice();
     return s;
 }
 

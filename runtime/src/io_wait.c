@@ -3,8 +3,10 @@
  * Promises: each does what the function of its name does. In a program with several tasks a call that has to wait lets the others run
  * meanwhile; in one with a single task it is the system's call. No descriptor's O_NONBLOCK is changed (of a socket that connects, for as
  * long as that call takes): programs that share the open file would see it. A socket is asked not to wait for one call (MSG_DONTWAIT), a
- * pipe likewise (RWF_NOWAIT); what knows neither (a terminal) is read when poll says so. For a disk another thread waits, if a read finds nothing
- * in the system's cache, or a write is large (io_disk.h). Where a write finds nobody to read, that is EPIPE; for the standard output of the first process it is C's SIGPIPE. */
+ * pipe likewise (RWF_NOWAIT); what knows neither (a terminal) is read when poll says so. For a disk
+ * another thread waits, if a read finds nothing in the system's cache, or a write is large
+ * (io_disk.h). Where a write finds no reader, that is EPIPE; for the standard output of the first
+ * process it is C's SIGPIPE. */
 #define _GNU_SOURCE
 
 #include "errno_here.h"
@@ -14,6 +16,7 @@
 #include "io_disk.h"
 #include "io_library.h"
 #include "reactor.h"
+#include "task.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -178,10 +181,6 @@ static bool has_begun(const struct call *call, size_t n) {
     return n == 0 || call->plain || (call->kind & waits) != waits || is_ready(call->fd, POLLIN);
 }
 
-static size_t piece_of(size_t n) {
-    return n < LEE_DISK_PIECE ? n : LEE_DISK_PIECE;
-}
-
 /* Whether others would wait for it for long. */
 static bool is_large(const struct call *call, size_t n) {
     return n >= LEE_DISK_LEAST && (call->kind & LEE_FD_SOCKET) == 0 && lee_disk_is_regular(call->fd);
@@ -191,7 +190,7 @@ static bool is_large(const struct call *call, size_t n) {
 static ssize_t read_much(struct call *call, char *p, size_t n) {
     size_t done = 0;
     while (done < n) {
-        size_t piece = piece_of(n - done);
+        size_t piece = lee_disk_piece(n - done);
         struct iovec part = {p + done, piece};
         ssize_t got = preadv2(call->fd, &part, 1, -1, RWF_NOWAIT);
         bool here = got >= 0 || (errno != EAGAIN && !knows_no_flag());
@@ -430,7 +429,6 @@ int lee_open_waiting(int directory, const char *path, int flags, mode_t mode) {
     return openat(directory, path, flags, mode);
 }
 
-#define lee_task_end_slice() ((void)0)
 #define read_waiting(fd, p, n, left) read(fd, p, n)
 #define write_waiting(fd, p, n, left) write(fd, p, n)
 #define receive_waiting recvfrom

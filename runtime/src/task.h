@@ -91,8 +91,10 @@ extern _Thread_local volatile bool lee_slice_again __attribute__((tls_model("ini
 /* Where a call might wait too, and holds nothing: loops of long calls are hardly ever seen outside
  * of them. */
 static inline void lee_task_end_slice(void) {
+#ifndef LEE_NO_GC
     if (__builtin_expect(lee_slice_over, 0))
         lee_task_give_way();
+#endif
 }
 /* Makes the first task of a process that is spawned ready to run, at `entry`, on the stack whose free part ends at `top`. */
 void lee_task_prepare(struct lee_process *process, uintptr_t top, void (*entry)(void));

@@ -3,22 +3,13 @@
 #ifndef LEE_TESTS_CONNECTIONS_H
 #define LEE_TESTS_CONNECTIONS_H
 
-#include <dirent.h>
 #include <errno.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
 #include "../src/io_library.h"
 #include "check.h"
-
-static int count_descriptors(void) {
-    DIR *dir = opendir("/proc/self/fd");
-    int count = 0;
-    while (readdir(dir) != NULL)
-        count++;
-    closedir(dir);
-    return count;
-}
+#include "descriptors.h"
 
 /* How many connections a test makes, of two descriptors each, within the limit of the process. */
 static int most_connections(void) {

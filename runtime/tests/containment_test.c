@@ -27,6 +27,7 @@
 #include "../src/reactor.h"
 #include "../src/units.h"
 #include "check.h"
+#include "tenants.h"
 #include "connections.h"
 
 /* --- channels -------------------------------------------------------------------------------- */
@@ -335,15 +336,6 @@ static int faults_at(void *argument) {
     struct lee_site site = {.file = "tenant.lee", .line = *(unsigned *)argument};
     lee_fault_message(&site, "on purpose");
     return 0;
-}
-
-static int reported(FILE *reports) {
-    char line[1000];
-    int count = 0;
-    rewind(reports);
-    while (fgets(line, sizeof line, reports) != NULL)
-        count += strstr(line, ": fault: on purpose") != NULL;
-    return count;
 }
 
 /* A report takes as long as hundreds of processes, so who faults 10,000 times gets few; nor does

@@ -1,6 +1,5 @@
 /* Calls that wait for a disk: others run meanwhile, and who is killed in one leaves nothing behind. */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -21,19 +20,11 @@
 #include "../src/io_owned.h"
 #include "../src/reactor.h"
 #include "check.h"
+#include "descriptors.h"
 
 enum { MUCH = 5 * LEE_DISK_PIECE + 12345, TICKS = 1000, WRITERS = 20, TASKS = 6 };
 
 static const char *folder;
-
-static int count_descriptors(void) {
-    DIR *dir = opendir("/proc/self/fd");
-    int count = 0;
-    while (readdir(dir) != NULL)
-        count++;
-    closedir(dir);
-    return count;
-}
 
 static int open_new(const char *name) {
     char path[64];

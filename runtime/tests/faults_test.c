@@ -21,6 +21,7 @@
 #include "../src/share.h"
 #include "../src/units.h"
 #include "check.h"
+#include "tenants.h"
 
 enum {
     FAULTS = UNDER_ASAN ? 1000 : 10000,
@@ -82,31 +83,6 @@ static int spawns(void *arguments) {
     }
     others_ran++;
     return 0;
-}
-
-static struct lee_pid *spawn_in(struct lee_custodian *custodian, int (*entry)(void *), const void *arguments, size_t bytes) {
-    struct lee_custodian *before = lee_custodian_enter(custodian);
-    struct lee_pid *pid = lee_process_spawn(NULL, entry, arguments, bytes);
-    lee_custodian_enter(before);
-    return pid;
-}
-
-static bool is_empty(const struct lee_custodian *custodian) {
-    lee_groups_settle();
-    for (int kind = 0; kind < LEE_GROUP_KINDS; kind++) {
-        if (custodian->group->uses[kind] != 0)
-            return false;
-    }
-    return custodian->group->processes == NULL;
-}
-
-static int reported(FILE *reports) {
-    char line[1000];
-    int count = 0;
-    rewind(reports);
-    while (fgets(line, sizeof line, reports) != NULL)
-        count += strstr(line, ": fault: on purpose") != NULL;
-    return count;
 }
 
 struct outcome {

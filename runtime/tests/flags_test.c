@@ -22,41 +22,10 @@
 #include "../src/process.h"
 #include "../src/worker.h"
 #include "check.h"
+#include "lists.h"
+#include "tenants.h"
 
 enum { MB = 1 << 20 };
-
-struct node {
-    struct node *next;
-    size_t value;
-};
-static const struct lee_layout node_layout = {.bytes = sizeof(struct node), .words = 1, .name = "node"};
-
-static struct node *list(size_t length) {
-    struct node *first = NULL;
-    for (size_t i = 0; i < length; i++) {
-        struct node *node = lee_heap_alloc_typed(NULL, sizeof *node, &node_layout);
-        node->next = first;
-        node->value = i;
-        first = node;
-    }
-    return first;
-}
-
-static bool is_list(const struct node *node, size_t length) {
-    while (length-- > 0) {
-        if (node == NULL || node->value != length)
-            return false;
-        node = node->next;
-    }
-    return node == NULL;
-}
-
-static struct lee_pid *spawn_in(struct lee_custodian *custodian, int (*entry)(void *), const void *arguments, size_t bytes) {
-    struct lee_custodian *before = lee_custodian_enter(custodian);
-    struct lee_pid *pid = lee_process_spawn(NULL, entry, arguments, bytes);
-    lee_custodian_enter(before);
-    return pid;
-}
 
 /* --- task->foreign: the task is in a call of C on a stack of its own ----------------------------------------------------- */
 

@@ -32,6 +32,7 @@
 #include "../src/worker.h"
 #include "cases.h"
 #include "check.h"
+#include "tenants.h"
 
 enum { KB = 1 << 10, MB = 1 << 20 };
 
@@ -46,23 +47,6 @@ static struct lee_custodian *limited(int64_t bytes) {
     struct lee_custodian *custodian = lee_custodian_new(NULL);
     lee_custodian_limit(custodian, bytes, NULL);
     return custodian;
-}
-
-static struct lee_pid *spawn_in(struct lee_custodian *custodian, int (*entry)(void *), const void *arguments, size_t bytes) {
-    struct lee_custodian *before = lee_custodian_enter(custodian);
-    struct lee_pid *pid = lee_process_spawn(NULL, entry, arguments, bytes);
-    lee_custodian_enter(before);
-    return pid;
-}
-
-/* The custodian's processes hold nothing any more, and there are none. */
-static bool is_empty(const struct lee_custodian *custodian) {
-    lee_groups_settle();
-    for (int kind = 0; kind < LEE_GROUP_KINDS; kind++) {
-        if (custodian->group->uses[kind] != 0)
-            return false;
-    }
-    return custodian->group->processes == NULL;
 }
 
 static int wait_for_ever(void *arguments) {

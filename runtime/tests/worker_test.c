@@ -34,6 +34,7 @@
 #include "../src/worker.h"
 #include "cases.h"
 #include "check.h"
+#include "lists.h"
 
 #ifndef LEE_TSAN
 #define STOPS true /* processes that compute can be stopped */
@@ -145,29 +146,6 @@ static void test_round_trips(int rounds) {
 }
 
 /* --- moving ---------------------------------------------------------------------------------- */
-
-struct node {
-    struct node *next;
-    size_t value;
-};
-static const struct lee_layout node_layout = {.bytes = sizeof(struct node), .words = 1, .name = "node"};
-
-static struct node *list(size_t length) {
-    struct node *first = NULL;
-    for (size_t i = 0; i < length; i++) {
-        struct node *node = lee_heap_alloc_typed(NULL, sizeof *node, &node_layout);
-        node->next = first;
-        node->value = i;
-        first = node;
-    }
-    return first;
-}
-
-static bool is_list(const struct node *at, size_t length) {
-    while (length > 0 && at != NULL && at->value == length - 1)
-        at = at->next, length--;
-    return length == 0 && at == NULL;
-}
 
 static int64_t own_number LEE_IN_GLOBALS = 7;
 int *lee_errno(void);

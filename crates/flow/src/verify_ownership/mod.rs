@@ -31,7 +31,7 @@ const BUDGET: usize = 1_000;
 pub struct Opinion {
     /// Bugs of the compiler.
     pub errors: Vec<VerifyError>,
-    /// The budget ended the walk: paths are left that nobody looked at.
+    /// The budget ended the walk, so some paths were not checked.
     pub is_cut: bool,
 }
 

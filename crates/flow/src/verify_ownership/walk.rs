@@ -111,8 +111,8 @@ impl<'a> Walker<'a> {
         (self.mistakes, is_cut)
     }
 
-    /// Forgets what locals hold that nobody reads from the block on, so that ways which differ in
-    /// that alone meet. What owns something is kept: it may leak.
+    /// Forgets the values of locals that are not read from the block on, so that paths which differ
+    /// only in those are joined. What owns something is kept: it may leak.
     fn forget_unread(&self, block: BlockId, m: &mut Memory) {
         let unread = |local: Local, way: &[u32]| {
             local.0 >= self.body.params
