@@ -76,7 +76,7 @@ static int sleep_on(clockid_t clock, int flags, const struct timespec *wanted, s
 
 /* Waits until one of them may be ready. As poll if there is nothing to look at again: 0 at the deadline, -1 and EINTR at a
  * signal, or EBADF if one of them is closed; else 1. */
-static int wait_for_all(const struct pollfd *fds, nfds_t n, int64_t deadline) {
+static int wait_for_all(const struct pollfd *fds, nfds_t n, uint64_t since, int64_t deadline) {
     struct lee_watcher few[FEW], *watchers = few;
     size_t count = 0;
     if (n > FEW) {
@@ -88,7 +88,7 @@ static int wait_for_all(const struct pollfd *fds, nfds_t n, int64_t deadline) {
     }
     for (nfds_t i = 0; i < n; i++) {
         if (fds[i].fd >= 0)
-            watchers[count++] = (struct lee_watcher){.fd = fds[i].fd, .events = fds[i].events};
+            watchers[count++] = (struct lee_watcher){.fd = fds[i].fd, .events = fds[i].events, .since = since};
     }
     enum lee_woken woken = lee_wait_any(watchers, count, deadline);
     if (watchers != few)
@@ -114,10 +114,11 @@ static int wait_for_all(const struct pollfd *fds, nfds_t n, int64_t deadline) {
 static int poll_waiting(struct pollfd *fds, nfds_t n, int timeout) {
     int64_t deadline = timeout < 0 ? LEE_FOR_EVER : lee_deadline((int64_t)timeout * 1000000);
     for (;;) {
+        uint64_t since = lee_reactor_told();
         int ready = poll(fds, n, 0);
         if (ready != 0)
             return ready;
-        int more = wait_for_all(fds, n, deadline);
+        int more = wait_for_all(fds, n, since, deadline);
         if (more == 0 || (more < 0 && errno != EBADF)) /* poll itself tells of one that is closed */
             return more;
     }
@@ -148,8 +149,9 @@ static int select_waiting(int count, fd_set *readable, fd_set *writable, fd_set 
     }
     for (;;) {
         struct timeval now = {0, 0};
+        uint64_t since = lee_reactor_told();
         int ready = select(count, readable, writable, exceptional, &now);
-        int more = ready != 0 ? ready : wait_for_all(fds, n, deadline);
+        int more = ready != 0 ? ready : wait_for_all(fds, n, since, deadline);
         int64_t left = timeout != NULL ? deadline - lee_clock() : 0;
         if (timeout != NULL) {
             left = left > 0 ? left / 1000 : 0;
@@ -174,10 +176,11 @@ static pid_t wait_for_child(pid_t child, int *status, int options) {
     struct lee_left left = {close_left, &fd};
     int64_t pause = NANOSECONDS / 1000;
     for (;;) {
+        uint64_t since = lee_reactor_told();
         pid_t ended = waitpid(child, status, options | WNOHANG);
         bool over = ended != 0;
         if (!over) {
-            enum lee_woken woken = fd >= 0 ? lee_wait_left(fd, POLLIN, LEE_FOR_EVER, &left) : lee_wait_any(NULL, 0, lee_deadline(pause));
+            enum lee_woken woken = fd >= 0 ? lee_wait_left(fd, POLLIN, since, LEE_FOR_EVER, &left) : lee_wait_any(NULL, 0, lee_deadline(pause));
             if (woken == LEE_WOKEN_SIGNAL) {
                 over = true;
                 ended = -1;

@@ -38,6 +38,7 @@ struct call {
     uint32_t life; /* of that number (fds.h) */
     short events;
     unsigned kind;
+    uint64_t since; /* lee_reactor_told before it was tried */
     int64_t deadline;
     const struct lee_left *left;
     bool asked; /* whether and how long to wait */
@@ -46,7 +47,8 @@ struct call {
 };
 
 static struct call begin(int fd, short events, const struct lee_left *left) {
-    return (struct call){.fd = fd, .life = lee_fd_life(fd), .events = events, .kind = lee_fd_kind(fd), .deadline = LEE_FOR_EVER, .left = left};
+    return (struct call){.fd = fd, .life = lee_fd_life(fd), .events = events, .kind = lee_fd_kind(fd), .since = lee_reactor_told(),
+                         .deadline = LEE_FOR_EVER, .left = left};
 }
 
 /* SO_RCVTIMEO and SO_SNDTIMEO; of what is no socket, none. */
@@ -85,7 +87,9 @@ static bool may_wait(struct call *call) {
 static bool again(struct call *call) {
     if ((errno != EAGAIN && errno != EWOULDBLOCK) || call->plain || !may_wait(call))
         return false;
-    switch (lee_wait_left(call->fd, call->events, call->deadline, call->left)) {
+    enum lee_woken woken = lee_wait_left(call->fd, call->events, call->since, call->deadline, call->left);
+    call->since = lee_reactor_told();
+    switch (woken) {
     case LEE_WOKEN_READY:
         if (lee_fd_life(call->fd) == call->life)
             return true;
@@ -134,7 +138,7 @@ static ssize_t receive_now(struct call *call, void *p, size_t n, int flags, stru
     }
     ssize_t got = recvfrom(call->fd, p, n, flags | MSG_DONTWAIT, address, length);
     if (is_told && got > 0 && (size_t)got < n)
-        lee_reactor_note_empty(call->fd);
+        lee_reactor_note_empty(call->fd, call->since);
     return got;
 }
 

@@ -76,6 +76,7 @@ struct watch {
     struct lee_watcher *first, *last;
     uint32_t registered; /* events; 0: none */
     uint32_t generation; /* of the descriptor that was registered; 0: nobody knows which one that was */
+    uint64_t told;       /* the number of the last event that was told of it */
     bool empty;          /* it was read to its end, and nothing was told since */
     bool ended;          /* the peer said its last, or something urgent: from then on only reading tells */
 };
@@ -91,6 +92,7 @@ struct lee_reactor {
         struct lee_wait *first, *last;
     } waits[KINDS];
     bool coarse; /* the system counts milliseconds only */
+    _Atomic uint64_t told; /* events of descriptors, so far */
     atomic_bool asked; /* the bell has been rung by a thread that nothing here waits for */
 };
 
@@ -307,6 +309,7 @@ static void tell(int fd, uint32_t happened) {
         return;
     struct watch *watch = &reactor.watches[fd];
     struct lee_watcher *next;
+    watch->told = atomic_fetch_add_explicit(&reactor.told, 1, memory_order_release) + 1;
     watch->empty = false;
     watch->ended = watch->ended || (happened & (EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI)) != 0;
     for (struct lee_watcher *at = watch->first; at != NULL; at = next) {
@@ -437,10 +440,14 @@ bool lee_reactor_is_empty(int fd) {
     return empty;
 }
 
-void lee_reactor_note_empty(int fd) {
+uint64_t lee_reactor_told(void) {
+    return atomic_load_explicit(&reactor.told, memory_order_acquire);
+}
+
+void lee_reactor_note_empty(int fd, uint64_t since) {
     lee_lock();
     struct watch *watch = told_of(fd);
-    if (watch != NULL)
+    if (watch != NULL && watch->told <= since)
         watch->empty = !watch->ended;
     lee_unlock();
 }
@@ -482,9 +489,13 @@ static enum lee_woken park(struct lee_wait *wait, int64_t deadline) {
 }
 
 /* What was linked so far is not waited for after all. */
-static enum lee_woken refuse(struct lee_wait *wait, int why) {
+static enum lee_woken give_up(struct lee_wait *wait, enum lee_woken woken) {
     for (size_t i = 0; i < wait->count; i++)
         unlink_watcher(&wait->watchers[i]);
+    return woken;
+}
+
+static enum lee_woken refusal(int why) {
     switch (why) {
     case EBADF: return LEE_WOKEN_CLOSED;
     case EPERM: return LEE_NOT_WATCHED;
@@ -502,7 +513,9 @@ static enum lee_woken wait_locked(struct lee_watcher *watchers, size_t count, in
     for (size_t i = 0; i < count; i++) {
         int why = watchers[i].fd < 0 ? EBADF : arm(watchers[i].fd, (uint32_t)watchers[i].events);
         if (why != 0)
-            return refuse(&wait, why);
+            return give_up(&wait, refusal(why));
+        if (reactor.watches[watchers[i].fd].told > watchers[i].since)
+            return give_up(&wait, LEE_WOKEN_READY);
         watchers[i].wait = &wait;
         link_watcher(&watchers[i]);
     }
@@ -520,13 +533,9 @@ enum lee_woken lee_wait_any(struct lee_watcher *watchers, size_t count, int64_t 
     return wait_any(watchers, count, deadline, NULL);
 }
 
-enum lee_woken lee_wait_left(int fd, short events, int64_t deadline, const struct lee_left *left) {
-    struct lee_watcher watcher = {.fd = fd, .events = events};
+enum lee_woken lee_wait_left(int fd, short events, uint64_t since, int64_t deadline, const struct lee_left *left) {
+    struct lee_watcher watcher = {.fd = fd, .events = events, .since = since};
     return wait_any(&watcher, 1, deadline, left);
-}
-
-enum lee_woken lee_wait_for(int fd, short events, int64_t deadline) {
-    return lee_wait_left(fd, events, deadline, NULL);
 }
 
 void lee_wait_pause(int64_t nanoseconds, const struct lee_left *left) {

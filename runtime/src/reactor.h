@@ -43,6 +43,7 @@ static inline void lee_timer_clear(struct lee_timer *timer) {
 struct lee_watcher {
     struct lee_watcher *next, *previous; /* of the same descriptor */
     struct lee_wait *wait;
+    uint64_t since; /* lee_reactor_told before the attempt that made it wait */
     int fd;
     short events; /* as poll's */
     bool linked;
@@ -64,11 +65,13 @@ struct lee_left {
     void *context;
 };
 
-/* Waits for one descriptor. `deadline`: LEE_FOR_EVER, or of `lee_clock`. */
-enum lee_woken lee_wait_for(int fd, short events, int64_t deadline);
-/* The same. If the task is ended meanwhile, `left` is run first. */
-enum lee_woken lee_wait_left(int fd, short events, int64_t deadline, const struct lee_left *left);
-/* Waits until one of them may be ready; `watchers[i].fd` and `.events` are given. None: only for the time, or a signal. */
+/* How many events of descriptors were told. Whoever tries, and waits if that was too early, asks before it tries: between the
+ * two another worker may fetch the event that is waited for. */
+uint64_t lee_reactor_told(void);
+/* Waits for one descriptor, of which nothing was told after `since`. `deadline`: LEE_FOR_EVER, or of `lee_clock`. If the task is
+ * ended meanwhile, `left` is run first. */
+enum lee_woken lee_wait_left(int fd, short events, uint64_t since, int64_t deadline, const struct lee_left *left);
+/* Waits until one of them may be ready; `watchers[i].fd`, `.events` and `.since` are given. None: only for the time, or a signal. */
 enum lee_woken lee_wait_any(struct lee_watcher *watchers, size_t count, int64_t deadline);
 /* Waits for so many nanoseconds, whatever happens. */
 void lee_wait_pause(int64_t nanoseconds, const struct lee_left *left);
@@ -87,7 +90,7 @@ bool lee_reactor_is_asked(void);
 bool lee_reactor_share(void);
 
 /* A read of a TCP socket gave less than it could. Nothing is there until epoll tells of it, unless the peer has ended or it is not registered. */
-void lee_reactor_note_empty(int fd);
+void lee_reactor_note_empty(int fd, uint64_t since);
 bool lee_reactor_is_empty(int fd);
 /* The descriptor is about to be closed, or to become another file: who waits for it goes on. */
 void lee_reactor_closes(int fd);
