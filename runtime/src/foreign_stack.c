@@ -91,7 +91,7 @@ struct lee_foreign_stack *lee_foreign_stack_take(void) {
         ;
     int count = atomic_load_explicit(&stack_count, memory_order_relaxed);
     for (int i = 0; i < count && found == NULL; i++)
-        found = stacks[i].left == 0 ? &stacks[i] : NULL;
+        found = __atomic_load_n(&stacks[i].left, __ATOMIC_RELAXED) == 0 ? &stacks[i] : NULL;
     if (found == NULL)
         found = add_stack();
     if (found != NULL)
@@ -103,7 +103,7 @@ struct lee_foreign_stack *lee_foreign_stack_take(void) {
 
 void lee_foreign_stack_give(struct lee_foreign_stack *stack) {
     if (idle == NULL) {
-        stack->left = 1; /* nobody else's */
+        __atomic_store_n(&stack->left, 1, __ATOMIC_RELAXED); /* nobody else's */
         idle = stack;
         return;
     }

@@ -55,6 +55,7 @@ static struct {
     int count, most;
     int running; /* workers that run a process */
     int spinning; /* workers that wait awake, until the next event */
+    size_t queued; /* processes in the queues of all workers */
     struct lee_worker *polls; /* blocks in the reactor */
     bool rung;                /* and is about to come back */
     bool stranded;            /* processes wait for a call of C to return, and all other workers run */
@@ -208,6 +209,7 @@ void lee_worker_called_c(void) {
 
 static void append(struct lee_worker *worker, struct lee_process *process) {
     process->on = worker;
+    pool.queued++;
     process->queue_next = NULL;
     process->queue_previous = worker->tail;
     if (worker->tail != NULL)
@@ -220,6 +222,9 @@ static void append(struct lee_worker *worker, struct lee_process *process) {
 static void take_off(struct lee_process *process) {
     struct lee_worker *worker = process->on;
     process->on = NULL;
+    pool.queued--;
+    worker->handed -= process->handed;
+    process->handed = false;
     if (process->queue_previous != NULL)
         process->queue_previous->queue_next = process->queue_next;
     else
@@ -228,6 +233,10 @@ static void take_off(struct lee_process *process) {
         process->queue_next->queue_previous = process->queue_previous;
     else
         worker->tail = process->queue_previous;
+}
+
+bool lee_worker_queued(void) {
+    return pool.queued > 0;
 }
 
 /* Something became ready, or the world goes on: whoever waits awake looks now. */
@@ -296,17 +305,36 @@ static struct lee_process *steal(const struct lee_worker *self) {
     return NULL;
 }
 
+/* It was its turn when another worker chose, but it has to run on this one. */
+static void hand_over(struct lee_process *process, struct lee_worker *to) {
+    process->queued = process->handed = true;
+    append(to, process);
+    to->handed++;
+    note_event();
+    if (to->idles || to->unarmed)
+        call(to);
+}
+
+/* Whose turn it is now, this worker finds by their shares. */
+static void take_handed(struct lee_worker *self) {
+    for (struct lee_process *process = self->head, *next; self->handed > 0 && process != NULL; process = next) {
+        next = process->queue_next;
+        if (process->handed) {
+            take_off(process);
+            lee_share_ready(process);
+        }
+    }
+}
+
 /* The process that this worker runs next; null if there is none. It is in no queue any more. */
 static struct lee_process *choose(struct lee_worker *self, bool yields) {
     struct lee_process *process;
+    take_handed(self);
     while (lee_shares_used && lee_shares_ready > 0 && (process = lee_share_next(self->head != NULL, yields)) != NULL) {
         struct lee_worker *only = process->pinned != NULL ? process->pinned : process->stopped ? process->last : self;
         if (only == self)
             return process;
-        process->queued = true; /* it is its turn, there */
-        append(only, process);
-        note_event();
-        call(only);
+        hand_over(process, only);
     }
     process = self->head != NULL ? self->head : steal(self);
     if (process != NULL)
@@ -551,7 +579,7 @@ static _Noreturn void idle(void) {
             continue;
         }
         bool guards = pool.guard == self;
-        if (guards) {
+        if (guards && self->head == NULL) {
             guard(self);
             if (pool.stopper != NULL || self->deadlocked != NULL)
                 continue;

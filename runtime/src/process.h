@@ -97,6 +97,7 @@ struct lee_process {
     struct lee_worker *worker;  /* that runs it; null: none does */
     struct lee_worker *pinned;  /* the only one that may; null: any */
     struct lee_worker *on;      /* in whose queue it is; null: in none, or in that of its share */
+    bool handed;                /* it is in the queue because its turn came when another worker chose */
     struct lee_worker *last;    /* that ran it last */
     uint64_t ready_since;       /* in cycles */
 #endif

@@ -13,7 +13,13 @@ extern size_t lee_share_steps;
 #include "system.h"
 #include "worker.h"
 
-enum { BEHIND = 1000000 /* nanoseconds: who is behind by less waits until the slice ends */ };
+enum {
+    BEHIND = 1000000, /* nanoseconds: who is behind by less waits until the slice ends */
+    SAVED = 4000000,  /* the most that one saves while it does not want to run: who waits for others, and has
+                       * little to do, runs at once when they come */
+    AHEAD = 10000000  /* the most that one is ahead by when it wants to run again: what it had beyond that,
+                       * it had on workers that nobody else wanted */
+};
 
 static struct lee_share root = {.weight = LEE_SHARE_WEIGHT};
 /* Of processes without a share; their queue is task.c's. */
@@ -29,12 +35,23 @@ struct lee_share *lee_share_root(void) {
 static uint64_t last_order;
 
 static void link_ready(struct lee_share *share) {
-    struct lee_share *parent = share->parent;
-    /* One that did not want to run has not saved anything. */
-    if (share->node.at < parent->floor)
-        share->node.at = parent->floor;
     share->node.order = ++last_order;
-    lee_pairing_add(&parent->first, &share->node);
+    lee_pairing_add(&share->parent->first, &share->node);
+}
+
+static int64_t weighted(const struct lee_share *share, uint64_t nanoseconds) {
+    return (int64_t)(nanoseconds * LEE_SHARE_WEIGHT / share->weight);
+}
+
+/* It did not want to run before. */
+static void join(struct lee_share *share) {
+    int64_t floor = share->parent->floor;
+    int64_t least = floor - weighted(share, SAVED), most = floor + weighted(share, AHEAD);
+    if (share->node.at < least)
+        share->node.at = least;
+    if (share->node.at > most)
+        share->node.at = most;
+    link_ready(share);
 }
 
 static void unlink_ready(struct lee_share *share) {
@@ -54,7 +71,7 @@ static void set_time(struct lee_share *share, int64_t time) {
 }
 
 static void charge(struct lee_share *share, uint64_t nanoseconds) {
-    set_time(share, share->node.at + (int64_t)(nanoseconds * LEE_SHARE_WEIGHT / share->weight));
+    set_time(share, share->node.at + weighted(share, nanoseconds));
     share->ran += nanoseconds;
     lee_share_steps++;
 }
@@ -69,9 +86,10 @@ void lee_share_ready(struct lee_process *process) {
         leaf->head = process;
     leaf->tail = process;
     lee_shares_ready++;
+    bool ran = process == lee_process_self();
     for (struct lee_share *at = leaf; at->parent != NULL; at = at->parent) {
         if (at->ready++ == 0)
-            link_ready(at);
+            (ran ? link_ready : join)(at);
     }
 }
 
@@ -103,10 +121,29 @@ static uint64_t since_last(void) {
     return now - last;
 }
 
+/* `own` is not linked while it can run. */
+static bool own_waits(void) {
+    return lee_many ? lee_worker_queued() : lee_worker.head != NULL;
+}
+
+/* Time goes on for those that do not want to run, also while one runs alone: who joins is not
+ * before all others. */
+static void raise_floor(const struct lee_share *runs) {
+    struct lee_share *parent = runs->parent;
+    int64_t least = runs->node.at;
+    if (parent->first != NULL && parent->first->at < least)
+        least = parent->first->at;
+    if (parent == &root && own.node.at < least && own_waits())
+        least = own.node.at;
+    parent->floor = least > parent->floor ? least : parent->floor;
+}
+
 void lee_share_note(void) {
     uint64_t past = since_last();
-    for (struct lee_share *at = leaf_of(lee_process_self()); at->parent != NULL; at = at->parent)
+    for (struct lee_share *at = leaf_of(lee_process_self()); at->parent != NULL; at = at->parent) {
         charge(at, past);
+        raise_floor(at);
+    }
 }
 
 /* For `lee_share_ran`, with the lock. */
@@ -176,7 +213,7 @@ struct lee_process *lee_share_next(bool queue, bool yields) {
     lee_share_note();
     if (queue) {
         own.ready = 1;
-        link_ready(&own);
+        join(&own);
     }
     if (yields)
         give_turns_away();

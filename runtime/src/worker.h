@@ -46,6 +46,7 @@ struct lee_worker {
     struct lee_process *idle;   /* runs while no other process can; null: in no pool */
     const struct lee_process *runs; /* null: none but `idle`, or it is about to choose */
     struct lee_task *deadlocked; /* to run next, and to report that every task waits */
+    size_t handed;              /* of those in its queue, whose turn it was when another worker chose */
     unsigned depth;             /* how often it took the lock */
     int number, thread;         /* of the pool, from 0; of the system */
     bool idles;                 /* `idle` runs */
@@ -135,6 +136,8 @@ bool lee_worker_has_others(void) __attribute__((weak));
 /* A process can run, or cannot any more. It is in no queue, or in one. */
 void lee_worker_ready(struct lee_process *process) __attribute__((weak));
 void lee_worker_unready(struct lee_process *process) __attribute__((weak));
+/* Whether the queue of any worker has a process. With the lock. */
+bool lee_worker_queued(void) __attribute__((weak));
 /* A task of the pool is about to wait in the reactor: an idle worker is to block there. */
 void lee_worker_watch(void) __attribute__((weak));
 /* The running process calls C, perhaps for long, and has come back: what waits here, or in the
