@@ -1120,6 +1120,29 @@ static void test_wake_up(void) {
     lee_share_skip();
 }
 
+/* What one had while it ran alone does not make it wait for others that come later. */
+static void test_alone(void) {
+    size_t index = 0;
+    uint64_t (*clock)(void) = lee_share_clock;
+    lee_share_clock = test_clock;
+    lee_share_skip();
+    for (int i = 0; i < 2; i++) { /* the second time another has shared with it before */
+        struct lee_custodian *late = lee_custodian_new(NULL);
+        now += 1000000000;
+        memset(slices, 0, sizeof slices);
+        spawn_in(late, spins, &index, sizeof index);
+        for (size_t turn = 1; turn <= 20; turn++) {
+            lee_task_yield();
+            now += 4000000;
+            CHECK(slices[0] >= turn / 2 && slices[0] <= 2 * turn + 2);
+        }
+        lee_custodian_shutdown(late);
+        CHECK(is_empty(late) && lee_shares_ready == 0);
+    }
+    lee_share_clock = clock;
+    lee_share_skip();
+}
+
 int main(int count, char **arguments) {
     int many = count > 1 ? atoi(arguments[1]) : 1000;
     setvbuf(stdout, NULL, _IONBF, 0);
@@ -1139,6 +1162,7 @@ int main(int count, char **arguments) {
     test_victim();
     if (!lee_many) { /* they count slices of one worker */
         test_shares();
+        test_alone();
         test_wake_up();
     }
     test_limit("objects", 1, 16 * MB, keeps, 0);

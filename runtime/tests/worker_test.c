@@ -3,11 +3,13 @@
  *
  * `worker_test N` does N times the work. WORKER_TEST_SHOW=1 prints what it takes. */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -372,6 +374,39 @@ static void test_waits(void) {
         CHECK(lee_process_wait(pids[i]).how == LEE_RETURNED);
 }
 
+/* Of a descriptor: sends back what it reads, until its end. A thread that is no worker. */
+static void *echoes(void *argument) {
+    int fd = (int)(intptr_t)argument;
+    char c;
+    while (read(fd, &c, 1) == 1 && write(fd, &c, 1) == 1)
+        ;
+    return NULL;
+}
+
+/* Its answer comes about when the process finds that there is none yet, and goes to wait for it:
+ * meanwhile another worker, which waits in the reactor, is told. */
+static int asks(void *argument) {
+    int ends[2], right = 0;
+    pthread_t thread;
+    char c;
+    CHECK(lee_socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    CHECK(pthread_create(&thread, NULL, echoes, (void *)(intptr_t)ends[1]) == 0);
+    for (int i = 0; i < *(int *)argument; i++)
+        right += lee_write(ends[0], "x", 1) == 1 && lee_read(ends[0], &c, 1) == 1 && c == 'x';
+    lee_close(ends[0]);
+    pthread_join(thread, NULL);
+    lee_close(ends[1]);
+    return right;
+}
+
+static void test_events(int rounds) {
+    struct lee_pid *pids[3];
+    for (int i = 0; i < 3; i++)
+        pids[i] = lee_process_spawn(NULL, asks, &rounds, sizeof rounds);
+    for (int i = 0; i < 3; i++)
+        CHECK(lee_process_wait(pids[i]).status == rounds);
+}
+
 /* --- beside a call of C ---------------------------------------------------------------------- */
 
 static atomic_bool called, went_on, came_back;
@@ -536,6 +571,8 @@ int main(int argc, char **argv) {
     show("turns_of_who_stays");
     test_waits();
     show("waits");
+    test_events(5000 * times);
+    show("events");
     test_foreign_beside();
     show("foreign_beside");
     test_kills(200 * times);
