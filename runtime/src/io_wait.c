@@ -17,6 +17,7 @@
 #include "io_library.h"
 #include "reactor.h"
 #include "task.h"
+#include "worker.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -124,6 +125,36 @@ static bool is_ready(int fd, short events) {
     return false;
 }
 
+/* What the system cannot be asked for without waiting is asked for when poll says that it is there.
+ * Processes on other workers may have the same open file: so that none of them is quicker, and the
+ * call blocks its worker, which nobody could stop, both are done with the lock. */
+static ssize_t read_ready(int fd, void *p, size_t n) {
+    lee_lock();
+    ssize_t got = is_ready(fd, POLLIN) ? read(fd, p, n) : -1;
+    lee_unlock();
+    return got;
+}
+
+static int accept_ready(int fd, struct sockaddr *address, socklen_t *length, int flags) {
+    lee_lock();
+    int made = is_ready(fd, POLLIN) ? accept4(fd, address, length, flags) : -1;
+    lee_unlock();
+    return made;
+}
+
+/* A pipe that poll calls writable takes that much. A terminal need not, which others are not to wait
+ * for. */
+static ssize_t write_ready(int fd, const void *p, size_t n) {
+    struct stat about;
+    bool locks = lee_many && fstat(fd, &about) == 0 && S_ISFIFO(about.st_mode);
+    if (locks)
+        lee_lock_many();
+    ssize_t put = is_ready(fd, POLLOUT) ? write(fd, p, n < PIPE_BUF ? n : PIPE_BUF) : -1;
+    if (locks)
+        lee_unlock_many();
+    return put;
+}
+
 /* Whether the last call said that it does not know RWF_NOWAIT here. */
 static bool knows_no_flag(void) {
     return errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL;
@@ -157,7 +188,7 @@ static ssize_t read_now(struct call *call, void *p, size_t n) {
     ssize_t got = preadv2(call->fd, &piece, 1, -1, RWF_NOWAIT);
     if (got >= 0 || !knows_no_flag())
         return got;
-    return is_ready(call->fd, POLLIN) ? read(call->fd, p, n) : -1;
+    return read_ready(call->fd, p, n);
 }
 
 static ssize_t write_now(struct call *call, const void *p, size_t n) {
@@ -175,8 +206,7 @@ static ssize_t write_now(struct call *call, const void *p, size_t n) {
         return put;
     if (n > PIPE_BUF && lee_disk_is_regular(call->fd))
         return write(call->fd, p, n);
-    /* A pipe that poll calls writable takes that much. */
-    return is_ready(call->fd, POLLOUT) ? write(call->fd, p, n < PIPE_BUF ? n : PIPE_BUF) : -1;
+    return write_ready(call->fd, p, n);
 }
 
 /* A FIFO has no bytes and no end before it has a writer. It was opened without waiting for one. */
@@ -341,7 +371,7 @@ static int accept_waiting(int fd, struct sockaddr *address, socklen_t *length, i
     do {
         if (length != NULL)
             *length = room;
-        made = call.plain || is_ready(fd, POLLIN) ? accept4(fd, address, length, flags) : -1;
+        made = call.plain ? accept4(fd, address, length, flags) : accept_ready(fd, address, length, flags);
     } while (made < 0 && again(&call));
     return made;
 }
