@@ -64,6 +64,22 @@ int lee_signal_set(int number, int way) {
     return before.sa_handler == SIG_IGN ? WAY_IGNORE : WAY_DEFAULT;
 }
 
+/* What the program knows of does not end its next wait, unless another signal came, too. */
+static void forget_known(void) {
+    lee_reactor_forget_signal();
+    for (int number = 1; number < _NSIG; number++) {
+        if (atomic_load_explicit(&caught[number], memory_order_relaxed) != 0) {
+            lee_reactor_signal();
+            return;
+        }
+    }
+}
+
 int lee_signal_caught(int number) {
-    return lee_process_is_first() && is_ours_to_change(number) ? atomic_exchange_explicit(&caught[number], 0, memory_order_relaxed) : -1;
+    if (!lee_process_is_first() || !is_ours_to_change(number))
+        return -1;
+    int count = atomic_exchange_explicit(&caught[number], 0, memory_order_relaxed);
+    if (count > 0)
+        forget_known();
+    return count;
 }

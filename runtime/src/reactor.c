@@ -339,6 +339,13 @@ static void tell_signal(void) {
     }
 }
 
+/* A signal that came while nothing of the first process waited ends its next wait: what was looked
+ * at before that wait, and when another task or worker looks here, does not matter then. */
+LEE_UNWATCHED static bool ends_by_signal(void) {
+    return atomic_load_explicit(&signalled, memory_order_relaxed) && reactor.waits[OWN].first != NULL &&
+           atomic_load(&signal_bell) == reactor.bell;
+}
+
 static void hear_bell(void) {
     uint64_t rings;
     while (read(reactor.bell, &rings, sizeof rings) < 0 && errno == EINTR)
@@ -353,7 +360,9 @@ void lee_reactor_look(int64_t most) {
     struct epoll_event events[EVENTS];
     int error = errno;
     int64_t timeout = most;
-    if (most != 0 && reactor.timers != NULL) {
+    if (ends_by_signal()) {
+        timeout = 0;
+    } else if (most != 0 && reactor.timers != NULL) {
         int64_t now = lee_clock();
         timeout = reactor.timers->at > now ? reactor.timers->at - now : 0;
         timeout = most != LEE_FOR_EVER && timeout > most ? most : timeout;
@@ -371,7 +380,7 @@ void lee_reactor_look(int64_t most) {
             tell(events[i].data.fd, events[i].events);
     }
     fire_timers();
-    if (atomic_load_explicit(&signalled, memory_order_relaxed) && atomic_load(&signal_bell) == reactor.bell) {
+    if (ends_by_signal()) {
         atomic_store(&signalled, false);
         tell_signal();
     }
@@ -388,7 +397,7 @@ LEE_UNWATCHED bool lee_reactor_has_waits(void) {
 
 LEE_UNWATCHED bool lee_reactor_is_due(void) {
     struct pollfd watched = {.fd = reactor.epoll, .events = POLLIN};
-    if (watched.fd >= 0 && poll(&watched, 1, 0) > 0)
+    if ((watched.fd >= 0 && poll(&watched, 1, 0) > 0) || ends_by_signal())
         return true;
     int64_t soonest = atomic_load_explicit(&reactor.soonest, memory_order_relaxed);
     return soonest != INT64_MAX && soonest <= lee_clock();
@@ -396,6 +405,10 @@ LEE_UNWATCHED bool lee_reactor_is_due(void) {
 
 LEE_UNWATCHED bool lee_reactor_is_asked(void) {
     return atomic_load_explicit(&reactor.asked, memory_order_relaxed);
+}
+
+void lee_reactor_forget_signal(void) {
+    atomic_store(&signalled, false);
 }
 
 void lee_reactor_signal(void) {
@@ -480,8 +493,11 @@ static enum lee_woken park(struct lee_wait *wait, int64_t deadline) {
     else
         reactor.waits[wait->kind].first = wait;
     reactor.waits[wait->kind].last = wait;
-    if (__builtin_expect(lee_many, 0))
+    if (__builtin_expect(lee_many, 0)) {
         lee_worker_watch();
+        if (ends_by_signal())
+            lee_worker_ring();
+    }
     if (deadline != LEE_FOR_EVER)
         lee_timer_set(&wait->timer, deadline, wake_by_time);
     lee_task_park(wait, leave);
@@ -557,5 +573,7 @@ void lee_reactor_closes(int fd) {
 }
 
 void lee_reactor_signal(void) {}
+
+void lee_reactor_forget_signal(void) {}
 
 #endif

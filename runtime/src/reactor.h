@@ -115,5 +115,7 @@ extern _Thread_local bool lee_tasks_used __attribute__((tls_model("initial-exec"
 
 /* In a signal's handler: who waits is told. */
 void lee_reactor_signal(void);
+/* The program knows of it: it does not end the next wait. */
+void lee_reactor_forget_signal(void);
 
 #endif
