@@ -4,6 +4,7 @@
 #include "errno_here.h"
 #include "fds.h"
 #include "io_library.h"
+#include "task.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -73,6 +74,7 @@ int lee_dup2(int fd, int to) {
 }
 
 int lee_close(int fd) {
+    lee_task_end_slice();
     return lee_fd_is_mine_to_close(fd) ? lee_fd_close(fd) : -1;
 }
 

@@ -7,6 +7,7 @@
 #include "fds.h"
 #include "io_library.h"
 #include "reactor.h"
+#include "task.h"
 
 #include <poll.h>
 #include <sys/select.h>
@@ -277,6 +278,7 @@ static int poll_with_others(struct pollfd *fds, nfds_t n) {
 }
 
 int lee_poll(struct pollfd *fds, nfds_t n, int timeout) {
+    lee_task_end_slice();
     if (has_others(fds, n))
         return poll_with_others(fds, n);
     return LEE_SUSPENDS && timeout != 0 ? poll_waiting(fds, n, timeout) : poll(fds, n, timeout);
@@ -284,6 +286,7 @@ int lee_poll(struct pollfd *fds, nfds_t n, int timeout) {
 
 /* A set has FD_SETSIZE members, and the kernel goes by the number it is told. */
 int lee_select(int count, fd_set *readable, fd_set *writable, fd_set *exceptional, struct timeval *timeout) {
+    lee_task_end_slice();
     if (count > FD_SETSIZE) {
         errno = EINVAL;
         return -1;
@@ -298,6 +301,7 @@ int lee_select(int count, fd_set *readable, fd_set *writable, fd_set *exceptiona
 }
 
 pid_t lee_waitpid(pid_t child, int *status, int options) {
+    lee_task_end_slice();
     return LEE_SUSPENDS && !(options & WNOHANG) ? wait_for_child(child, status, options) : waitpid(child, status, options);
 }
 

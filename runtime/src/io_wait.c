@@ -472,6 +472,9 @@ int lee_open_waiting(int directory, const char *path, int flags, mode_t mode) {
 
 #endif
 
+/* All of these, and those of io_sleep.c and `close`, give way if the slice is over: in a loop of
+ * calls that need not wait the process is hardly ever found in its own code. */
+
 /* --- C's names ------------------------------------------------------------------------------------------------------------ */
 
 ssize_t lee_read(int fd, void *p, size_t n) {
@@ -494,6 +497,7 @@ ssize_t lee_write(int fd, const void *p, size_t n) {
 }
 
 ssize_t lee_receive(int fd, void *p, size_t n, int flags, struct sockaddr *address, socklen_t *length) {
+    lee_task_end_slice();
     if (!lee_fd_is_mine(fd))
         return -1;
     if (!LEE_SUSPENDS || flags & (MSG_DONTWAIT | MSG_ERRQUEUE))
@@ -506,6 +510,7 @@ ssize_t lee_recv(int fd, void *p, size_t n, int flags) {
 }
 
 ssize_t lee_sendto(int fd, const void *p, size_t n, int flags, const void *address, socklen_t length) {
+    lee_task_end_slice();
     if (!lee_fd_is_mine(fd))
         return -1;
     if (!LEE_SUSPENDS || flags & MSG_DONTWAIT)
@@ -518,6 +523,7 @@ ssize_t lee_send(int fd, const void *p, size_t n, int flags) {
 }
 
 int lee_accept_waiting(int fd, struct sockaddr *address, socklen_t *length, int flags) {
+    lee_task_end_slice();
     if (!lee_fd_is_mine(fd))
         return -1;
     int made = LEE_SUSPENDS ? accept_waiting(fd, address, length, flags) : accept4(fd, address, length, flags);
@@ -525,6 +531,7 @@ int lee_accept_waiting(int fd, struct sockaddr *address, socklen_t *length, int 
 }
 
 int lee_connect(int fd, const void *address, socklen_t length) {
+    lee_task_end_slice();
     if (!lee_fd_is_mine(fd))
         return -1;
     return LEE_SUSPENDS ? connect_waiting(fd, address, length) : connect(fd, address, length);

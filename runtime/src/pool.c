@@ -56,6 +56,7 @@ static struct {
     int running; /* workers that run a process */
     int spinning; /* workers that wait awake, until the next event */
     size_t queued; /* processes in the queues of all workers */
+    size_t handed; /* those among them that were handed over */
     struct lee_worker *polls; /* blocks in the reactor */
     bool rung;                /* and is about to come back */
     bool stranded;            /* processes wait for a call of C to return, and all other workers run */
@@ -224,6 +225,7 @@ static void take_off(struct lee_process *process) {
     process->on = NULL;
     pool.queued--;
     worker->handed -= process->handed;
+    pool.handed -= process->handed;
     process->handed = false;
     if (process->queue_previous != NULL)
         process->queue_previous->queue_next = process->queue_next;
@@ -236,7 +238,7 @@ static void take_off(struct lee_process *process) {
 }
 
 bool lee_worker_queued(void) {
-    return pool.queued > 0;
+    return pool.queued > pool.handed;
 }
 
 /* Something became ready, or the world goes on: whoever waits awake looks now. */
@@ -310,6 +312,7 @@ static void hand_over(struct lee_process *process, struct lee_worker *to) {
     process->queued = process->handed = true;
     append(to, process);
     to->handed++;
+    pool.handed++;
     note_event();
     if (to->idles || to->unarmed)
         call(to);
@@ -321,7 +324,7 @@ static void take_handed(struct lee_worker *self) {
         next = process->queue_next;
         if (process->handed) {
             take_off(process);
-            lee_share_ready(process);
+            lee_share_ready_again(process);
         }
     }
 }

@@ -136,7 +136,7 @@ bool lee_worker_has_others(void) __attribute__((weak));
 /* A process can run, or cannot any more. It is in no queue, or in one. */
 void lee_worker_ready(struct lee_process *process) __attribute__((weak));
 void lee_worker_unready(struct lee_process *process) __attribute__((weak));
-/* Whether the queue of any worker has a process. With the lock. */
+/* Whether the queue of any worker has a process without a share. With the lock. */
 bool lee_worker_queued(void) __attribute__((weak));
 /* A task of the pool is about to wait in the reactor: an idle worker is to block there. */
 void lee_worker_watch(void) __attribute__((weak));
