@@ -324,7 +324,7 @@ static void take_handed(struct lee_worker *self) {
         next = process->queue_next;
         if (process->handed) {
             take_off(process);
-            lee_share_ready_again(process);
+            lee_share_ready(process);
         }
     }
 }

@@ -76,7 +76,7 @@ static void charge(struct lee_share *share, uint64_t nanoseconds) {
     lee_share_steps++;
 }
 
-static void ready(struct lee_process *process, bool waited) {
+void lee_share_ready(struct lee_process *process) {
     struct lee_share *leaf = process->share;
     process->queue_next = NULL;
     process->queue_previous = leaf->tail;
@@ -86,18 +86,11 @@ static void ready(struct lee_process *process, bool waited) {
         leaf->head = process;
     leaf->tail = process;
     lee_shares_ready++;
+    bool ran = process == lee_process_self();
     for (struct lee_share *at = leaf; at->parent != NULL; at = at->parent) {
         if (at->ready++ == 0)
-            (waited ? link_ready : join)(at);
+            (ran ? link_ready : join)(at);
     }
-}
-
-void lee_share_ready(struct lee_process *process) {
-    ready(process, process == lee_process_self());
-}
-
-void lee_share_ready_again(struct lee_process *process) {
-    ready(process, true);
 }
 
 void lee_share_unready(struct lee_process *process) {
@@ -217,8 +210,9 @@ static void give_turns_away(void) {
 }
 
 /* Those without a share waited when the next process was chosen last, on whichever worker: what they
- * are behind by then is theirs. Else those that are handed from worker to worker, whose weight is
- * less and who may be behind by more, would come before them for ever. */
+ * are behind by then is theirs, and does not move on with the floor. Else a share whose process is handed
+ * to this worker again and again, and whose weight is less, would come before them for ever: it may
+ * be behind the floor by more each time it joins. */
 static bool own_waited;
 
 struct lee_process *lee_share_next(bool queue, bool yields) {

@@ -48,8 +48,6 @@ extern bool lee_shares_used;
 struct lee_share *lee_share_root(void);
 /* A process can run, or cannot any more; it has a share. */
 void lee_share_ready(struct lee_process *process) __attribute__((weak));
-/* The same of one that was handed over: it wanted to run all the time. */
-void lee_share_ready_again(struct lee_process *process) __attribute__((weak));
 void lee_share_unready(struct lee_process *process) __attribute__((weak));
 /* The process that runs next, which is ready no longer. `queue`: whether those without a share have
  * one that can run; null if it is their turn. There is one of either kind. `yields`: the running
