@@ -169,6 +169,7 @@ static void call_guard(const struct lee_worker *self) {
         return;
     }
     __atomic_store_n(&pool.stranded, self->head != NULL, __ATOMIC_RELAXED);
+    atomic_thread_fence(memory_order_seq_cst); /* preempt.c: `signalled` */
     for (int i = 0; i < pool.count; i++) {
         struct lee_worker *worker = pool.workers[i];
         if (worker != self && !worker->idles && worker->unarmed)
@@ -314,7 +315,8 @@ static void hand_over(struct lee_process *process, struct lee_worker *to) {
     to->handed++;
     pool.handed++;
     note_event();
-    if (to->idles || to->unarmed)
+    atomic_thread_fence(memory_order_seq_cst); /* preempt.c: `signalled` */
+    if (to->idles || __atomic_load_n(&to->unarmed, __ATOMIC_RELAXED))
         call(to);
 }
 

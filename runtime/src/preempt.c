@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -30,6 +31,7 @@
 #include "preempt_land.h"
 #include "reactor.h"
 #include "task.h"
+#include "worker.h"
 
 enum {
     SLICE = 4000, /* microseconds */
@@ -125,6 +127,9 @@ static void signalled(int signal, siginfo_t *info, void *context) {
     } else if (!lee_task_has_others()) {
         set_timer(timers.slice, 0, false);
         lee_task_call_when_others();
+        atomic_thread_fence(memory_order_seq_cst); /* another worker hands it one, and sees this, or is seen */
+        if (lee_task_has_others())
+            lee_task_arm();
     } else {
         stop(info, context);
     }

@@ -399,7 +399,10 @@ fn execute(way: &Way, program: &Path, text: &str, file: &Path, run: &Run) -> Res
     }
     for setting in directives(text, "env") {
         if let Some((name, value)) = setting.split_once('=') {
-            command.env(name, value);
+            // A run that is about the collector keeps its own settings of it.
+            if !name.starts_with("LEE_GC") || run.env.iter().all(|(own, _)| *own != name) {
+                command.env(name, value);
+            }
         }
     }
     let ran = run_with(&mut command, &input);
