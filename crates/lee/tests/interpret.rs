@@ -27,11 +27,14 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("run/fifo_open_flood", "`open` of a FIFO, which waits for its other end"),
     ("run/intrinsics_unsafe", "functions of the C compiler's own headers"),
     ("run/one_process_only", "threads, handlers and timers of a compiled program"),
+    ("run/process_calls_give_way", "datagrams"),
     ("run/process_kill_and_c_kill", "C's `wait` for children"),
     ("run/process_kill_and_c_kill_reversed", "C's `wait` for children"),
+    ("run/process_one_open_file", "`open` of a FIFO, which waits for its other end"),
     ("run/process_preempted", "runs more statements than the limit"),
     ("run/process_whole_program", "functions that change the whole program"),
     ("run/processes_many", "what a custodian is charged"),
+    ("run/signal_before_wait", "signals that a program sends itself"),
     ("run/udp_waits", "datagrams"),
 ];
 
