@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "atomics.h"
 #include "deadlock.h"
 #include "heap_limit.h"
 #include "poison.h"
@@ -100,7 +101,7 @@ static void wake(struct lee_worker *worker) {
 /* Its slice ends as soon as it can be stopped. */
 static void interrupt(struct lee_worker *worker) {
     __atomic_store_n(&worker->missed, true, __ATOMIC_RELAXED);
-    atomic_thread_fence(memory_order_seq_cst); /* one of the two sees the other: lee_worker_called_c */
+    lee_atomic_fence(); /* one of the two sees the other: lee_worker_called_c */
     if (!__atomic_load_n(&worker->calls, __ATOMIC_RELAXED)) /* what C waits for is not cut short */
         lee_preempt_interrupt(worker->thread);
 }
@@ -169,7 +170,7 @@ static void call_guard(const struct lee_worker *self) {
         return;
     }
     __atomic_store_n(&pool.stranded, self->head != NULL, __ATOMIC_RELAXED);
-    atomic_thread_fence(memory_order_seq_cst); /* preempt.c: `signalled` */
+    lee_atomic_fence(); /* preempt.c: `signalled` */
     for (int i = 0; i < pool.count; i++) {
         struct lee_worker *worker = pool.workers[i];
         if (worker != self && !worker->idles && worker->unarmed)
@@ -199,7 +200,7 @@ void lee_worker_calls_c(void) {
 void lee_worker_called_c(void) {
     struct lee_worker *self = &lee_worker;
     __atomic_store_n(&self->calls, false, __ATOMIC_RELAXED);
-    atomic_thread_fence(memory_order_seq_cst);
+    lee_atomic_fence();
     if (__builtin_expect(__atomic_load_n(&self->missed, __ATOMIC_RELAXED), 0)) {
         __atomic_store_n(&self->missed, false, __ATOMIC_RELAXED);
         lee_slice_over = true;
@@ -315,7 +316,7 @@ static void hand_over(struct lee_process *process, struct lee_worker *to) {
     to->handed++;
     pool.handed++;
     note_event();
-    atomic_thread_fence(memory_order_seq_cst); /* preempt.c: `signalled` */
+    lee_atomic_fence(); /* preempt.c: `signalled` */
     if (to->idles || __atomic_load_n(&to->unarmed, __ATOMIC_RELAXED))
         call(to);
 }

@@ -20,12 +20,12 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "atomics.h"
 #include "heap_limit.h"
 #include "poison.h"
 #include "preempt_land.h"
@@ -127,7 +127,7 @@ static void signalled(int signal, siginfo_t *info, void *context) {
     } else if (!lee_task_has_others()) {
         set_timer(timers.slice, 0, false);
         lee_task_call_when_others();
-        atomic_thread_fence(memory_order_seq_cst); /* another worker hands it one, and sees this, or is seen */
+        lee_atomic_fence(); /* another worker hands it one, and sees this, or is seen */
         if (lee_task_has_others())
             lee_task_arm();
     } else {
