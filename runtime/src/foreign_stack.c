@@ -103,7 +103,7 @@ struct lee_foreign_stack *lee_foreign_stack_take(void) {
 
 void lee_foreign_stack_give(struct lee_foreign_stack *stack) {
     if (idle == NULL) {
-        __atomic_store_n(&stack->left, 1, __ATOMIC_RELAXED); /* nobody else's */
+        __atomic_store_n(&stack->left, 1, __ATOMIC_RELAXED); /* no other thread may take it */
         idle = stack;
         return;
     }

@@ -125,9 +125,9 @@ static bool is_ready(int fd, short events) {
     return false;
 }
 
-/* What the system cannot be asked for without waiting is asked for when poll says that it is there.
- * Processes on other workers may have the same open file: so that none of them is quicker, and the
- * call blocks its worker, which nobody could stop, both are done with the lock. */
+/* Some calls cannot be told not to wait, so they are made only after poll says that they will not.
+ * A process on another worker may have the same open file and get there first. The call would then
+ * block its worker, and nothing could stop it. Holding the lock for both prevents that. */
 static ssize_t read_ready(int fd, void *p, size_t n) {
     lee_lock();
     ssize_t got = is_ready(fd, POLLIN) ? read(fd, p, n) : -1;

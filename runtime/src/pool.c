@@ -56,8 +56,7 @@ static struct {
     int count, most;
     int running; /* workers that run a process */
     int spinning; /* workers that wait awake, until the next event */
-    size_t queued; /* processes in the queues of all workers */
-    size_t handed; /* those among them that were handed over */
+    size_t queued; /* processes in the queues of all workers, without those that were handed over */
     struct lee_worker *polls; /* blocks in the reactor */
     bool rung;                /* and is about to come back */
     bool stranded;            /* processes wait for a call of C to return, and all other workers run */
@@ -212,7 +211,8 @@ void lee_worker_called_c(void) {
 
 static void append(struct lee_worker *worker, struct lee_process *process) {
     process->on = worker;
-    pool.queued++;
+    pool.queued += !process->handed;
+    worker->handed += process->handed;
     process->queue_next = NULL;
     process->queue_previous = worker->tail;
     if (worker->tail != NULL)
@@ -225,9 +225,8 @@ static void append(struct lee_worker *worker, struct lee_process *process) {
 static void take_off(struct lee_process *process) {
     struct lee_worker *worker = process->on;
     process->on = NULL;
-    pool.queued--;
+    pool.queued -= !process->handed;
     worker->handed -= process->handed;
-    pool.handed -= process->handed;
     process->handed = false;
     if (process->queue_previous != NULL)
         process->queue_previous->queue_next = process->queue_next;
@@ -240,7 +239,7 @@ static void take_off(struct lee_process *process) {
 }
 
 bool lee_worker_queued(void) {
-    return pool.queued > pool.handed;
+    return pool.queued > 0;
 }
 
 /* Something became ready, or the world goes on: whoever waits awake looks now. */
@@ -313,8 +312,6 @@ static struct lee_process *steal(const struct lee_worker *self) {
 static void hand_over(struct lee_process *process, struct lee_worker *to) {
     process->queued = process->handed = true;
     append(to, process);
-    to->handed++;
-    pool.handed++;
     note_event();
     lee_atomic_fence(); /* preempt.c: `signalled` */
     if (to->idles || __atomic_load_n(&to->unarmed, __ATOMIC_RELAXED))

@@ -17,8 +17,8 @@ enum {
     BEHIND = 1000000, /* nanoseconds: who is behind by less waits until the slice ends */
     SAVED = 2000000,  /* the most that one saves while it does not want to run: who waits for others, and has
                        * little to do, runs at once when they come */
-    AHEAD = 10000000  /* the most that one is ahead by when it wants to run again: what it had beyond that,
-                       * it had on workers that nobody else wanted */
+    AHEAD = 10000000  /* the most that one is ahead by when it wants to run again: anything beyond that
+                       * it used on workers that would have been idle */
 };
 
 static struct lee_share root = {.weight = LEE_SHARE_WEIGHT};

@@ -374,7 +374,7 @@ static void test_waits(void) {
         CHECK(lee_process_wait(pids[i]).how == LEE_RETURNED);
 }
 
-/* Of a descriptor: sends back what it reads, until its end. A thread that is no worker. */
+/* Sends back whatever it reads from a descriptor, up to end of file. This thread is not a worker. */
 static void *echoes(void *argument) {
     int fd = (int)(intptr_t)argument;
     char c;
