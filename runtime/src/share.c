@@ -17,8 +17,9 @@ enum {
     BEHIND = 1000000, /* nanoseconds: who is behind by less waits until the slice ends */
     SAVED = 2000000,  /* the most that one saves while it does not want to run: who waits for others, and has
                        * little to do, runs at once when they come */
-    AHEAD = 10000000  /* the most that one is ahead by when it wants to run again: anything beyond that
-                       * it used on workers that would have been idle */
+    AHEAD = 10000000  /* the most that one is ahead by when it wants to run again, beside what it used since
+                       * it last came, which may be one long slice: anything beyond that it used on workers
+                       * that would have been idle */
 };
 
 static struct lee_share root = {.weight = LEE_SHARE_WEIGHT};
@@ -46,11 +47,12 @@ static int64_t weighted(const struct lee_share *share, uint64_t nanoseconds) {
 /* It did not want to run before. */
 static void join(struct lee_share *share) {
     int64_t floor = share->parent->floor;
-    int64_t least = floor - weighted(share, SAVED), most = floor + weighted(share, AHEAD);
+    int64_t least = floor - weighted(share, SAVED), most = floor + weighted(share, AHEAD) + share->node.at - share->joined;
     if (share->node.at < least)
         share->node.at = least;
     if (share->node.at > most)
         share->node.at = most;
+    share->joined = share->node.at;
     link_ready(share);
 }
 

@@ -35,6 +35,7 @@ struct lee_share {
     struct lee_pairing *first; /* of those below it with processes that can run: the one with the least time */
     uint64_t ran;   /* nanoseconds that it ran */
     int64_t floor;  /* of those below: the time of whichever ran last */
+    int64_t joined; /* its time when it last wanted to run after a while without */
     unsigned weight;
     size_t ready;   /* processes in it and below that can run, without the one that runs */
     struct lee_process *head, *tail; /* of its own */

@@ -1143,6 +1143,45 @@ static void test_alone(void) {
     lee_share_skip();
 }
 
+/* One whose processes run for 40 ms each, with nothing that ends a slice, and the one that waits for them. */
+static int runs_for_long(void *arguments) {
+    (void)arguments;
+    now += 40000000;
+    return 0;
+}
+
+static int spawns_one_by_one(void *arguments) {
+    (void)arguments;
+    for (;;)
+        lee_process_wait(lee_process_spawn(NULL, runs_for_long, NULL, 0));
+    return 0;
+}
+
+/* Slices that are long are not forgiven, however short all others are. */
+static void test_long_slices(void) {
+    enum { SLICE = 4000000 };
+    size_t index = 0;
+    uint64_t (*clock)(void) = lee_share_clock;
+    lee_share_clock = test_clock;
+    lee_share_skip();
+    struct lee_custodian *a = lee_custodian_new(NULL), *b = lee_custodian_new(NULL);
+    memset(slices, 0, sizeof slices);
+    uint64_t began = now;
+    spawn_in(a, spawns_one_by_one, NULL, 0);
+    spawn_in(b, spins, &index, sizeof index);
+    while (now < began + 4000000000)
+        lee_task_yield();
+    int percent = (int)(100 * slices[0] * SLICE / (now - began));
+    if (shows)
+        printf("beside long slices: %d %%\n", percent);
+    CHECK(percent >= 45 && percent <= 55);
+    lee_custodian_shutdown(a);
+    lee_custodian_shutdown(b);
+    CHECK(is_empty(a) && is_empty(b) && lee_shares_ready == 0);
+    lee_share_clock = clock;
+    lee_share_skip();
+}
+
 int main(int count, char **arguments) {
     int many = count > 1 ? atoi(arguments[1]) : 1000;
     setvbuf(stdout, NULL, _IONBF, 0);
@@ -1163,6 +1202,7 @@ int main(int count, char **arguments) {
     if (!lee_many) { /* they count slices of one worker */
         test_shares();
         test_alone();
+        test_long_slices();
         test_wake_up();
     }
     test_limit("objects", 1, 16 * MB, keeps, 0);
