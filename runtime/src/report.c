@@ -21,6 +21,7 @@
 
 #include "backtrace.h"
 #include "process.h"
+#include "report_out.h"
 #include "system.h"
 #include "worker.h"
 
@@ -118,10 +119,10 @@ static void print_message(void) {
     }
     lee_text_string(&line, ": fault: ");
     lee_text_span(&line, report.message.bytes, report.message.length);
-    lee_text_write(&line);
+    lee_report_put(&line);
     line.length = 0;
     lee_text_string(&line, "\n");
-    lee_text_write(&line);
+    lee_report_put(&line);
 }
 
 /* Names of functions are shown as in the source: what follows a dot was added by the C compiler. */
@@ -150,7 +151,7 @@ static void print_call(const struct lee_call *call) {
         lee_text_string(&line, ")");
     }
     lee_text_string(&line, "\n");
-    lee_text_write(&line);
+    lee_report_put(&line);
 }
 
 static bool same_text(const char *a, const char *b) {
@@ -171,7 +172,7 @@ static void print_repeats(size_t repeats) {
     lee_text_string(&line, "  ... ");
     lee_text_unsigned(&line, repeats);
     lee_text_string(&line, repeats == 1 ? " more call from there\n" : " more calls from there\n");
-    lee_text_write(&line);
+    lee_report_put(&line);
 }
 
 /* Whether a call that is not shown is the library's, not the runtime's. */
