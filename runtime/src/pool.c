@@ -257,8 +257,13 @@ void lee_worker_ready(struct lee_process *process) {
         return;
     struct lee_worker *self = &lee_worker, *worker = process->pinned != NULL ? process->pinned : self;
     bool crowd = worker->head != NULL, watched = pool.spinning > 0;
+    bool waits_long = worker == self && self->runs != NULL && self->runs->wakes_and_runs;
     process->queued = true;
     process->ready_since = cycles();
+    if (self->woke_at == 0)
+        self->woke_at = process->ready_since;
+    if (waits_long)
+        process->ready_since -= STOLEN_AFTER + 1;
     note_event();
     if (process->share != NULL) {
         crowd = lee_shares_ready > 0;
@@ -275,7 +280,7 @@ void lee_worker_ready(struct lee_process *process) {
         return;
     }
     lee_task_arm();
-    if (!watched && (crowd || is_fresh(process)))
+    if (!watched && (crowd || waits_long || is_fresh(process)))
         wake_another();
 }
 
@@ -513,6 +518,7 @@ static void run_process(struct lee_worker *self, struct lee_task *task) {
     self->idles = false;
     pool.running++;
     self->idle->tasks.first.depth = 0;
+    self->woke_at = 0;
     task->process->worker = self;
     self->runs = task->process;
     lee_task_run(task);
@@ -652,6 +658,10 @@ struct lee_task *lee_worker_next(struct lee_task *waiting, bool outside, bool yi
     struct lee_process *process = waiting->process;
     struct lee_task *ran = process->tasks.running;
     bool over = self->over == process;
+    if (self->woke_at != 0) { /* the next time, it is as it was */
+        process->wakes_and_runs = cycles() - self->woke_at > STOLEN_AFTER;
+        self->woke_at = 0;
+    }
     if (self->idle == NULL)
         lee_fault_message(NULL, "a thread of C's waits for another process; only the workers can");
     ran->depth = self->depth - 1;
@@ -683,6 +693,7 @@ struct lee_task *lee_worker_next(struct lee_task *waiting, bool outside, bool yi
     if (!over && process->tasks.head != NULL)
         lee_worker_ready(process);
     struct lee_process *next = stop ? NULL : choose(self, yields);
+    self->woke_at = 0;
     if (next != NULL) {
         next->worker = self;
         self->runs = next;

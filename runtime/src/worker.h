@@ -54,6 +54,7 @@ struct lee_worker {
     bool calls;                 /* its process is in a call of C, perhaps for long: others do not interrupt it */
     bool missed;                /* they wanted to: its slice ends when C comes back */
     int looks;                  /* `turns` of a pool */
+    uint64_t woke_at;           /* in cycles: when its process first woke another in this turn; 0: it has not */
     unsigned vain;              /* how often it lingered in vain, one after the other */
     int woken;                  /* a futex */
 };
