@@ -761,6 +761,9 @@ static size_t chain_steps;
 /* Takes and gives back pages. */
 static int churns(void *arguments) {
     (void)arguments;
+    /* Huge pages are charged at once, and a heap stops taking them when the system is slow to give them,
+     * as on a busy machine. Block by block there are most charges for a byte. */
+    lee_heap_self()->huge = false;
     size_t before = lee_group_steps;
     void *held[CHURN / BLOCK];
     for (int round = 0; round < 4; round++) {
@@ -922,9 +925,9 @@ static void test_chain(void) {
     CHECK(lee_process_wait(spawn_in(at, churns, NULL, 0)).how == LEE_RETURNED && is_empty(top) && is_empty(at));
     if (shows)
         printf("below %d custodians: %zu steps to charge %d bytes and give them back\n", CHAIN, chain_steps, 4 * CHURN);
-    if (chain_steps <= 4 * CHAIN || chain_steps >= 4 * CHURN / 24)
+    if (chain_steps <= 4 * CHAIN || chain_steps >= 4 * CHURN / 8)
         printf("%zu steps to charge %d bytes below %d custodians\n", chain_steps, 4 * CHURN, CHAIN);
-    CHECK(chain_steps > 4 * CHAIN && chain_steps < 4 * CHURN / 24);
+    CHECK(chain_steps > 4 * CHAIN && chain_steps < 4 * CHURN / 8);
     struct lee_pid *keeper = spawn_in(at, keeps_to_the_end, NULL, 0);
     CHECK(lee_process_wait(keeper).how == LEE_LIMIT && is_empty(top) && lee_custodian_is_shut(at));
     if (shows)
