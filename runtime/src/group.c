@@ -949,6 +949,8 @@ static void shut_from_outside(struct lee_group *group, struct lee_process *self)
     lee_process_unready(self);
     if (maker->tasks.head != NULL)
         lee_process_ready(maker);
+    else
+        lee_process_unready(maker); /* those that could run were the custodian's */
 }
 
 void lee_group_shut(struct lee_group *group, const char *message) {

@@ -6,6 +6,7 @@
 #include "errno_here.h"
 #include "fds.h"
 #include "io_library.h"
+#include "io_wait.h"
 #include "reactor.h"
 #include "task.h"
 
@@ -116,7 +117,7 @@ static int poll_waiting(struct pollfd *fds, nfds_t n, int timeout) {
     int64_t deadline = timeout < 0 ? LEE_FOR_EVER : lee_deadline((int64_t)timeout * 1000000);
     for (;;) {
         uint64_t since = lee_reactor_told();
-        int ready = poll(fds, n, 0);
+        int ready = lee_poll_now(fds, n);
         if (ready != 0)
             return ready;
         int more = wait_for_all(fds, n, since, deadline);
@@ -151,7 +152,9 @@ static int select_waiting(int count, fd_set *readable, fd_set *writable, fd_set 
     for (;;) {
         struct timeval now = {0, 0};
         uint64_t since = lee_reactor_told();
-        int ready = select(count, readable, writable, exceptional, &now);
+        int ready;
+        while ((ready = select(count, readable, writable, exceptional, &now)) < 0 && errno == EINTR)
+            ; /* as lee_poll_now; it has left the sets as they were */
         int more = ready != 0 ? ready : wait_for_all(fds, n, since, deadline);
         int64_t left = timeout != NULL ? deadline - lee_clock() : 0;
         if (timeout != NULL) {
@@ -270,7 +273,7 @@ static int poll_with_others(struct pollfd *fds, nfds_t n) {
             fds[i].revents = POLLNVAL;
             count++;
         } else {
-            int ready = poll(&fds[i], 1, 0);
+            int ready = lee_poll_now(&fds[i], 1);
             count += ready > 0;
         }
     }
@@ -281,7 +284,9 @@ int lee_poll(struct pollfd *fds, nfds_t n, int timeout) {
     lee_task_end_slice();
     if (has_others(fds, n))
         return poll_with_others(fds, n);
-    return LEE_SUSPENDS && timeout != 0 ? poll_waiting(fds, n, timeout) : poll(fds, n, timeout);
+    if (!LEE_SUSPENDS)
+        return poll(fds, n, timeout);
+    return timeout != 0 ? poll_waiting(fds, n, timeout) : lee_poll_now(fds, n);
 }
 
 /* A set has FD_SETSIZE members, and the kernel goes by the number it is told. */

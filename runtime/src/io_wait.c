@@ -114,12 +114,7 @@ static bool again(struct call *call) {
 
 static bool is_ready(int fd, short events) {
     struct pollfd state = {.fd = fd, .events = events};
-    int ready;
-    /* Also one that does not wait is interrupted, by the signal that ends slices. To try the call
-     * all the same would block all processes. */
-    while ((ready = poll(&state, 1, 0)) < 0 && errno == EINTR)
-        ;
-    if (ready != 0)
+    if (lee_poll_now(&state, 1) != 0)
         return true;
     errno = EAGAIN;
     return false;
@@ -402,7 +397,7 @@ static int connect_waiting(int fd, const void *address, socklen_t length) {
             return -1;
     }
     struct pollfd state = {.fd = fd, .events = POLLOUT};
-    while (poll(&state, 1, 0) == 0) {
+    while (lee_poll_now(&state, 1) == 0) {
         errno = EAGAIN;
         if (!again(&call))
             return -1;

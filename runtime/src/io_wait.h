@@ -2,6 +2,8 @@
 #ifndef LEE_SRC_IO_WAIT_H
 #define LEE_SRC_IO_WAIT_H
 
+#include <errno.h>
+#include <poll.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -20,6 +22,16 @@ void lee_io_broken(int fd);
 /* accept4(2) and recvfrom(2) likewise. */
 int lee_accept_waiting(int fd, struct sockaddr *address, socklen_t *length, int flags);
 ssize_t lee_receive(int fd, void *p, size_t n, int flags, struct sockaddr *address, socklen_t *length);
+
+/* poll(2) that does not wait. If nothing is ready, the system says EINTR all the same when the signal
+ * that ends slices is just coming, of which the program knows nothing. A signal of the program's ends
+ * the wait that follows. */
+static inline int lee_poll_now(struct pollfd *fds, nfds_t n) {
+    int ready;
+    while ((ready = poll(fds, n, 0)) < 0 && errno == EINTR)
+        ;
+    return ready;
+}
 
 /* A second task is started (task.c). */
 void lee_io_tasks_begin(void) __attribute__((weak));

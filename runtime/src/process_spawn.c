@@ -428,7 +428,9 @@ static void begin(void) {
     void *arguments = beginning->arguments;
     if (bytes > 0) {
         memcpy(taken, arguments, bytes);
+        lee_lock(); /* the custodians that paid for it on its way do so no longer */
         lee_parts_arrive(arguments, taken, bytes, beginning->owned, took, beginning);
+        lee_unlock();
         arguments = taken;
     }
     int status = lee_process->entry(arguments);

@@ -885,12 +885,12 @@ void lee_task_wait(const struct lee_finalizer_queue *queue) {
     if (lee_finalizer_filled(queue)) /* that may have collected */
         return;
     struct lee_tasks *tasks = &self->process->tasks;
-    if (tasks->head == NULL) {
+    bool collects = tasks->head == NULL;
+    if (collects) {
         lee_heap_collect(lee_heap_self());
         /* That may have woken others, or have filled the queue. */
         if (lee_finalizer_filled(queue))
             return;
-        tasks->asked = tasks->head == NULL;
         if (tasks->head == NULL && !lee_processes_used && !lee_reactor_has_waits()) {
             struct lee_text text = {.length = 0};
             lee_text_string(&text, "deadlock: every task waits; ");
@@ -900,6 +900,8 @@ void lee_task_wait(const struct lee_finalizer_queue *queue) {
         }
     }
     lee_lock();
+    if (collects)
+        tasks->asked = tasks->head == NULL; /* with the lock: another worker may wake one of its tasks now */
     self->queue_previous = tasks->queued_last;
     if (tasks->queued_last != NULL)
         tasks->queued_last->next_joiner = self;

@@ -68,7 +68,7 @@ static struct {
     /* Of WANTS_WHY. What a process is asked for is in `asked` of it. */
     bool of_process; /* else of a custodian */
     uint64_t number;
-    struct lee_process *asked[ASKED]; /* null: has ended */
+    struct lee_process *asked[ASKED]; /* null: was looked at, or has ended */
     unsigned asked_count, at;         /* those before `at` are done */
     bool chosen, is_there, fresh, left_out;
     int runs_on; /* the system's number of the worker's thread that runs the one whose turn it is; 0: none */
@@ -356,8 +356,8 @@ static void step(struct lee_process *process) {
     bool done = lee_why_step(process, top.fresh);
     top.fresh = done;
     if (done) {
-        process->asked = LEE_ASKED_NOTHING;
-        top.at++;
+        process->asked = LEE_ASKED_NOTHING; /* so its end is not told here */
+        top.asked[top.at++] = NULL;
     }
     if (lee_shares_used && process != lee_process)
         lee_share_bill(process, lee_system_time() - start);

@@ -511,7 +511,10 @@ static void test_limit(const char *what, int count, size_t limit, int (*entry)(v
     CHECK(over <= 256 * KB);
     /* A block counts before it is touched; the exchange heap and malloc use pages again. */
     bool used_again = entry == keeps_frozen || entry == keeps_exchange_arenas || entry == keeps_channels;
-    CHECK(used_again || most > before + limit / (count == 1 ? 2 : 8));
+    bool reached = used_again || most > before + limit / (count == 1 ? 2 : 8);
+    if (!reached)
+        printf("%s, %d processes, limit %zu KB: from %zu to %zu KB\n", what, count, limit / KB, before / KB, most / KB);
+    CHECK(reached);
 #endif
 }
 
@@ -761,6 +764,9 @@ static size_t chain_steps;
 /* Takes and gives back pages. */
 static int churns(void *arguments) {
     (void)arguments;
+    /* Huge pages are charged at once, and a heap stops taking them when the system is slow to give them,
+     * as on a busy machine. Block by block there are most charges for a byte. */
+    lee_heap_self()->huge = false;
     size_t before = lee_group_steps;
     void *held[CHURN / BLOCK];
     for (int round = 0; round < 4; round++) {
@@ -922,7 +928,9 @@ static void test_chain(void) {
     CHECK(lee_process_wait(spawn_in(at, churns, NULL, 0)).how == LEE_RETURNED && is_empty(top) && is_empty(at));
     if (shows)
         printf("below %d custodians: %zu steps to charge %d bytes and give them back\n", CHAIN, chain_steps, 4 * CHURN);
-    CHECK(chain_steps > 4 * CHAIN && chain_steps < 4 * CHURN / 24);
+    if (chain_steps <= 4 * CHAIN || chain_steps >= 4 * CHURN / 8)
+        printf("%zu steps to charge %d bytes below %d custodians\n", chain_steps, 4 * CHURN, CHAIN);
+    CHECK(chain_steps > 4 * CHAIN && chain_steps < 4 * CHURN / 8);
     struct lee_pid *keeper = spawn_in(at, keeps_to_the_end, NULL, 0);
     CHECK(lee_process_wait(keeper).how == LEE_LIMIT && is_empty(top) && lee_custodian_is_shut(at));
     if (shows)
