@@ -220,6 +220,8 @@ void lee_foreign_run(void (*function)(void *), void *argument) {
 }
 
 void lee_foreign_call(void (*function)(void *), void *argument) {
+    if (__builtin_expect(lee_many, 0) && lee_on_task_stack && lee_worker_door_is_closed())
+        lee_worker_waits_for_door();
     run(function, argument);
     lee_task_end_slice();
 }

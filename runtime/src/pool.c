@@ -37,6 +37,10 @@ enum {
     SPINS = 100,            /* looks of an idle worker between two at the clock */
     WATCH = 30000,          /* nanoseconds that an idle worker waits awake */
     GUARD = 200000,         /* nanoseconds after which a worker takes over from one that calls C */
+    PATIENCE = 300000,      /* the same for which all others stand still for who waits for one that calls C */
+    NAP = 100000,           /* the same between two looks whether C has returned */
+    DOOR = 2000000,         /* the same for which nobody begins a call of C, after such a look */
+    DOOR_MOST = 50000000,   /* and for which one call is put off */
     LINGER = 16000,         /* cycles that a task that waits for a message looks for it, before it sleeps */
     LINGER_LOOKS = 20,      /* at the message, between two at the clock and at whether others can run */
     LINGER_VAIN = 4,        /* if that was in vain so often, it is tried one time in VAIN_TRIES only */
@@ -65,6 +69,7 @@ static struct {
     struct lee_worker *stopper;
     int stops;                   /* how often it stopped the others */
     int stopped;                 /* a futex: a worker has stopped */
+    uint64_t closed;             /* until when nobody begins a call of C, because somebody waits for one; 0: they do */
     struct lee_task *last;       /* the one that waited when a worker last became idle; null: it has ended */
     struct lee_heap *exchange;
     _Atomic unsigned events; /* something became ready, or the world goes on */
@@ -147,7 +152,7 @@ static void wake_another(void) {
 
 /* A worker calls C, and no other one looks after its queue, or blocks in the reactor. If all others
  * run, they do so when their slices end; the timers of some may rest, because there was nothing to do. */
-static void call_guard(const struct lee_worker *self) {
+static void call_guard(struct lee_worker *self) {
     struct lee_worker *guard = NULL;
     if (pool.guard != NULL || pool.stopper != NULL)
         return;
@@ -168,6 +173,7 @@ static void call_guard(const struct lee_worker *self) {
         wake(guard);
         return;
     }
+    __atomic_store_n(&self->called_at, lee_system_time(), __ATOMIC_RELAXED);
     __atomic_store_n(&pool.stranded, self->head != NULL, __ATOMIC_RELAXED);
     lee_atomic_fence(); /* preempt.c: `signalled` */
     for (int i = 0; i < pool.count; i++) {
@@ -199,6 +205,8 @@ void lee_worker_calls_c(void) {
 void lee_worker_called_c(void) {
     struct lee_worker *self = &lee_worker;
     __atomic_store_n(&self->calls, false, __ATOMIC_RELAXED);
+    if (__builtin_expect(__atomic_load_n(&self->called_at, __ATOMIC_RELAXED) != 0, 0))
+        __atomic_store_n(&self->called_at, 0, __ATOMIC_RELAXED);
     lee_atomic_fence();
     if (__builtin_expect(__atomic_load_n(&self->missed, __ATOMIC_RELAXED), 0)) {
         __atomic_store_n(&self->missed, false, __ATOMIC_RELAXED);
@@ -350,13 +358,20 @@ static struct lee_process *choose(struct lee_worker *self, bool yields) {
     return process;
 }
 
-/* Takes over what waits for a call of C on another worker: this one is always busy, and never steals. */
-static void adopt(struct lee_worker *self) {
+/* Takes over what waits for a call of C on another worker that began before some time: this one is
+ * always busy, and never steals. */
+static void adopt(struct lee_worker *self, uint64_t began) {
     __atomic_store_n(&pool.stranded, false, __ATOMIC_RELAXED);
     for (int i = 0; i < pool.count; i++) {
         const struct lee_worker *from = pool.workers[i];
         if (from == NULL || from == self || !__atomic_load_n(&from->calls, __ATOMIC_RELAXED))
             continue;
+        uint64_t since = __atomic_load_n(&from->called_at, __ATOMIC_RELAXED);
+        if (began != UINT64_MAX && (since == 0 || since > began)) {
+            if (since != 0 && from->head != NULL)
+                __atomic_store_n(&pool.stranded, true, __ATOMIC_RELAXED);
+            continue;
+        }
         for (struct lee_process *process = from->head, *next; process != NULL; process = next) {
             next = process->queue_next;
             if (may_move(process)) {
@@ -458,37 +473,21 @@ static bool is_stranded(void) {
     return false;
 }
 
+/* Something is in a queue, of whichever worker. */
+static bool anything_ready(void) {
+    for (int i = 0; i < pool.count; i++) {
+        if (pool.workers[i] != NULL && (pool.workers[i]->head != NULL || pool.workers[i]->deadlocked != NULL))
+            return true;
+    }
+    return lee_shares_ready > 0;
+}
+
 /* The compiler believes that a thread-local stays where it is; a process that gives way may go on
  * on another thread. */
 static __attribute__((noinline)) struct lee_worker *worker_now(void) {
     struct lee_worker *self = &lee_worker;
     __asm__ volatile("" : "+r"(self));
     return self;
-}
-
-void lee_world_stop_many(void) {
-    struct lee_worker *self = worker_now();
-    while (pool.stopper != NULL && pool.stopper != self) {
-        if (self->idles)
-            sleep_until_woken(self);
-        else
-            lee_task_stop_here(); /* which may be for ever */
-        self = worker_now();
-    }
-    if (pool.stops++ > 0)
-        return;
-    pool.stopper = self;
-    for (int i = 0; i < pool.count; i++) {
-        struct lee_worker *worker = pool.workers[i];
-        if (worker != NULL && worker != self && !worker->idles)
-            interrupt(worker);
-    }
-    while (pool.running > (self->idles ? 0 : 1)) {
-        __atomic_store_n(&pool.stopped, 0, __ATOMIC_RELAXED);
-        unsigned depth = lee_lock_drop();
-        lee_futex_wait(&pool.stopped, 0);
-        lee_lock_retake(depth);
-    }
 }
 
 static void go_on(void) {
@@ -499,6 +498,101 @@ static void go_on(void) {
         if (pool.workers[i] != NULL && pool.workers[i]->sleeps)
             wake(pool.workers[i]);
     }
+}
+
+/* Whether a worker was to stop, and is in the same call of C as then. */
+static bool is_in_c(const struct lee_worker *worker) {
+    return !worker->idles && __atomic_load_n(&worker->missed, __ATOMIC_RELAXED) && __atomic_load_n(&worker->calls, __ATOMIC_RELAXED);
+}
+
+/* How many of the others are. */
+static int count_in_c(const struct lee_worker *self) {
+    int count = 0;
+    for (int i = 0; i < pool.count; i++)
+        count += pool.workers[i] != NULL && pool.workers[i] != self && is_in_c(pool.workers[i]);
+    return count;
+}
+
+/* Tells all others to stop, and waits until they have, or all that have not are in calls of C that
+ * last. */
+static bool stop_others(struct lee_worker *self) {
+    for (int i = 0; i < pool.count; i++) {
+        struct lee_worker *worker = pool.workers[i];
+        if (worker != NULL && worker != self && !worker->idles)
+            interrupt(worker);
+    }
+    uint64_t start = lee_system_time();
+    int own = self->idles ? 0 : 1;
+    while (pool.running > own) {
+        if (lee_system_time() - start > PATIENCE && pool.running - own == count_in_c(self))
+            return false;
+        __atomic_store_n(&pool.stopped, 0, __ATOMIC_RELAXED);
+        unsigned depth = lee_lock_drop();
+        lee_futex_wait_for(&pool.stopped, 0, PATIENCE);
+        lee_lock_retake(depth);
+    }
+    return true;
+}
+
+static void nap(void) {
+    int never = 0;
+    unsigned depth = lee_lock_drop();
+    lee_futex_wait_for(&never, 0, NAP);
+    lee_lock_retake(depth);
+}
+
+/* Others run meanwhile, but do not begin calls of C: else one might last at any time. */
+static void wait_for_c(struct lee_worker *self) {
+    while (count_in_c(self) > 0) {
+        __atomic_store_n(&pool.closed, lee_system_time() + DOOR, __ATOMIC_RELAXED);
+        if (!self->idles && anything_ready()) {
+            lee_task_stop_here(); /* which may be for ever */
+            self = worker_now();
+        } else {
+            nap();
+        }
+        if (pool.stopper != NULL && pool.stopper != self)
+            return;
+    }
+}
+
+void lee_world_stop_many(void) {
+    for (;;) {
+        struct lee_worker *self = worker_now();
+        while (pool.stopper != NULL && pool.stopper != self) {
+            if (self->idles)
+                sleep_until_woken(self);
+            else
+                lee_task_stop_here(); /* which may be for ever */
+            self = worker_now();
+        }
+        if (pool.stops++ > 0)
+            return;
+        pool.stopper = self;
+        if (stop_others(self))
+            return;
+        go_on();
+        wait_for_c(self);
+    }
+}
+
+void lee_worker_waits_for_door(void) {
+    uint64_t start = lee_system_time(), now = start;
+    lee_lock_many();
+    while (now < pool.closed && now - start < DOOR_MOST) {
+        if (anything_ready() || pool.stopper != NULL)
+            lee_task_stop_here();
+        else
+            nap();
+        now = lee_system_time();
+    }
+    if (now >= pool.closed)
+        __atomic_store_n(&pool.closed, 0, __ATOMIC_RELAXED);
+    lee_unlock_many();
+}
+
+bool lee_worker_door_is_closed(void) {
+    return __atomic_load_n(&pool.closed, __ATOMIC_RELAXED) != 0;
 }
 
 bool lee_world_is_stopped(void) {
@@ -522,15 +616,6 @@ static void run_process(struct lee_worker *self, struct lee_task *task) {
     task->process->worker = self;
     self->runs = task->process;
     lee_task_run(task);
-}
-
-/* Something is in a queue, of whichever worker. */
-static bool anything_ready(void) {
-    for (int i = 0; i < pool.count; i++) {
-        if (pool.workers[i] != NULL && (pool.workers[i]->head != NULL || pool.workers[i]->deadlocked != NULL))
-            return true;
-    }
-    return lee_shares_ready > 0;
 }
 
 /* Every task of every process waits, and nothing from outside can end that. The process in which a
@@ -673,15 +758,18 @@ struct lee_task *lee_worker_next(struct lee_task *waiting, bool outside, bool yi
         lee_top_stops(process);
     bool stop = pool.stopper != NULL, slice = outside && !yields;
     __atomic_store_n(&self->calls, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&self->called_at, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&self->missed, false, __ATOMIC_RELAXED);
     if (slice) { /* others may have no other chance for long */
         self->looks = 0;
-        adopt(self);
+        adopt(self, UINT64_MAX);
         if (lee_reactor_has_waits())
             lee_worker_watch();
     }
     if (--self->looks <= 0 || lee_reactor_is_asked()) {
         self->looks = LOOKS;
+        if (pool.stranded) /* where processes yield to each other no slice may end */
+            adopt(self, lee_system_time() - GUARD);
         if (pool.polls == NULL && lee_reactor_has_waits())
             lee_reactor_look(0); /* which may resume a task of this process */
     }

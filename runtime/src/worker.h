@@ -52,6 +52,7 @@ struct lee_worker {
     bool idles;                 /* `idle` runs */
     bool sleeps;                /* it waits for `woken` */
     bool calls;                 /* its process is in a call of C, perhaps for long: others do not interrupt it */
+    uint64_t called_at;         /* when it began the call, if all others ran then; else 0 */
     bool missed;                /* they wanted to: its slice ends when C comes back */
     int looks;                  /* `turns` of a pool */
     uint64_t woke_at;           /* in cycles: when its process first woke another in this turn; 0: it has not */
@@ -96,7 +97,8 @@ static inline void lee_unlock(void) {
 /* All other workers stop what they run, until the same number of calls of `lee_world_go`; until
  * then the caller alone touches all processes. It has the lock, and no pointer into what others may
  * end: meanwhile they ran, and the caller's own process may have been ended. A worker stops
- * where its process could be preempted or waits, so this takes as long as calls of C do. */
+ * where its process could be preempted or waits, so this takes as long as calls of C do; the others
+ * run meanwhile. */
 void lee_world_stop_many(void) __attribute__((weak));
 void lee_world_go_many(void) __attribute__((weak));
 
@@ -144,6 +146,9 @@ void lee_worker_watch(void) __attribute__((weak));
 /* The running process calls C, perhaps for long, and has come back: what waits here, or in the
  * reactor, is another worker's meanwhile. Without the lock. */
 void lee_worker_calls_c(void) __attribute__((weak));
+/* Somebody waits for a call of C on another worker: so long others do not begin any. Without the lock. */
+bool lee_worker_door_is_closed(void) __attribute__((weak));
+void lee_worker_waits_for_door(void) __attribute__((weak));
 void lee_worker_called_c(void) __attribute__((weak));
 /* A worker blocks in the reactor, and looks again. */
 void lee_worker_ring(void) __attribute__((weak));

@@ -454,6 +454,79 @@ static int goes_on(void *argument) {
     return late;
 }
 
+static atomic_bool stops_all, has_gone_on;
+static atomic_long turns;
+
+/* Comes back once the neighbour has had turns while somebody waits for C to come back. */
+static void is_waited_for(void *argument) {
+    struct timespec pause = {0, 10000000};
+    int64_t end = now() + INT64_C(5000000000);
+    (void)argument;
+    atomic_store(&called, true);
+    while (!atomic_load(&stops_all) && now() < end)
+        nanosleep(&pause, NULL);
+    nanosleep(&pause, NULL);
+    for (long had = atomic_load(&turns); now() < end && !atomic_load(&has_gone_on); nanosleep(&pause, NULL))
+        atomic_store(&has_gone_on, atomic_load(&turns) > had + 10);
+}
+
+static int calls_and_is_waited_for(void *argument) {
+    (void)argument;
+    lee_foreign_call(is_waited_for, NULL);
+    return 0;
+}
+
+static int takes_turns(void *argument) {
+    (void)argument;
+    for (;; lee_task_yield())
+        atomic_fetch_add(&turns, 1);
+    return 0;
+}
+
+static void is_short(void *argument) {
+    ++*(long *)argument;
+}
+
+static int calls_often(void *argument) {
+    (void)argument;
+    for (long calls = 0;; lee_task_yield())
+        lee_foreign_call(is_short, &calls);
+    return 0;
+}
+
+/* For a limit all others are stopped. */
+static int sets_limit(void *argument) {
+    struct timespec pause = {0, 1000000};
+    (void)argument;
+    while (!atomic_load(&called))
+        lee_nanosleep(&pause, NULL);
+    struct lee_custodian *child = lee_custodian_new(NULL);
+    atomic_store(&stops_all, true);
+    lee_custodian_limit(child, 1 << 20, child);
+    return atomic_load(&has_gone_on);
+}
+
+/* Who stops all others waits for C; the others do not wait with it. (One that was stopped in its own code on
+ * C's worker does.) */
+static void test_stop_beside_c(void) {
+    if (UNDER_ASAN)
+        return;
+    struct lee_pid *others[8];
+    for (int i = 0; i < 8; i++)
+        others[i] = lee_process_spawn(NULL, i < 6 ? takes_turns : calls_often, NULL, 0);
+    for (int i = 0; i < 3; i++) {
+        atomic_store(&called, false);
+        atomic_store(&stops_all, false);
+        atomic_store(&has_gone_on, false);
+        struct lee_pid *caller = lee_process_spawn(NULL, calls_and_is_waited_for, NULL, 0);
+        struct lee_pid *setter = lee_process_spawn(NULL, sets_limit, NULL, 0);
+        lee_process_wait(caller);
+        CHECK(lee_process_wait(setter).status == 1);
+    }
+    for (int i = 0; i < 8; i++)
+        lee_process_kill(others[i]);
+}
+
 /* Whoever is woken is in the queue of the worker that then calls C. */
 static void wake_and_call(struct lee_endpoint *end) {
     int64_t n = 0;
@@ -575,6 +648,8 @@ int main(int argc, char **argv) {
     show("events");
     test_foreign_beside();
     show("foreign_beside");
+    test_stop_beside_c();
+    show("stop_beside_c");
     test_kills(200 * times);
     show("kills");
     test_killers(20 * times);
