@@ -24,6 +24,7 @@ mod library;
 mod machine;
 mod math;
 mod memory;
+mod options;
 mod processes;
 mod scan;
 mod stdio;
