@@ -5,11 +5,18 @@
 
 mod support;
 
+use driver::interpret;
+use driver::pipeline::{self, How, Until};
+use driver::session::Session;
+use driver::timing::Timer;
+use interp::{Layouts, ReportKind, Words};
 use libtest_mimic::{Arguments, Failed, Trial};
+use source::Sink;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use support::{directives, files, fresh, lee, root, run_limited, Ran, SECONDS_MOST};
+use typing::types::{Ty, TypeStore};
 
 /// Programs that the oracle cannot judge yet, and why. Each is run as well: one that it has learned
 /// by now fails, to be taken off.
@@ -126,6 +133,9 @@ const UNKNOWN_EXAMPLES: &[(&str, &str)] = &[
 /// Programs that the oracle cannot judge, in a hundred, at most.
 const PERCENT_MOST: usize = 3;
 
+/// Statements between two collections: what the emitted descriptors forget is gone soon.
+const COLLECT: &str = "2000";
+
 /// Statements that a program runs at most.
 const STEPS: &str = "150000000";
 
@@ -186,6 +196,7 @@ fn main() {
     let unknown = UNKNOWN.len() + UNKNOWN_EXAMPLES.len();
     println!("{unknown} of {programs} programs are not judged");
     assert!(unknown * 100 <= PERCENT_MOST * programs, "{unknown} of {programs} programs are not judged: too many");
+    trials.push(Trial::test("layouts/the last pointer is forgotten", || forgotten().map_err(Failed::from)));
     for file in files(&root().join("crates/interp/tests/holes"), "lee") {
         let name = format!("holes/{}", file.file_stem().unwrap_or_default().to_string_lossy());
         trials.push(Trial::test(name, move || hole(&file).map_err(Failed::from)));
@@ -215,7 +226,7 @@ fn does_what_is_known(file: &Path, example: &Example) -> Result<(), String> {
     fs::write(folder.join("FILE"), example.input).map_err(|e| e.to_string())?;
     let mut command = Command::new(lee());
     command.args(["run", "--interpret", "--steps", STEPS]).arg(file).args(example.arguments);
-    let ran = run_limited(command.current_dir(folder), example.input, SECONDS_MOST);
+    let ran = run_limited(command.current_dir(folder).env("LEE_GC_STRESS", COLLECT), example.input, SECONDS_MOST);
     let said = if example.status == FAULT { &ran.err } else { &ran.out };
     let mut rest = said.as_str();
     for line in example.says {
@@ -230,12 +241,50 @@ fn does_what_is_known(file: &Path, example: &Example) -> Result<(), String> {
     }
 }
 
+/// The emitted descriptor without its last pointer.
+fn short(types: &TypeStore, elem: Ty, flexible: bool) -> Words {
+    match interpret::words(types, elem, flexible) {
+        Words::Masks(bytes, mut masks) => {
+            if let Some(mask) = masks.iter_mut().rev().find(|mask| **mask != 0) {
+                *mask &= !(1 << (63 - mask.leading_zeros()));
+            }
+            Words::Masks(bytes, masks)
+        }
+        known @ (Words::None | Words::All) => known,
+    }
+}
+
+/// A pointer that the descriptor of a type does not name shows.
+fn forgotten() -> Result<(), String> {
+    let file = root().join("crates/interp/tests/layouts/list.lee");
+    let session = Session::new(driver::options::Options::default()).unwrap_or_else(|_| panic!("no session"));
+    let mut sink = Sink::default();
+    let map = session.preprocess(&file, &[], &mut sink).unwrap_or_else(|_| panic!("it is not preprocessed"));
+    let settings = session.settings(Until::C, &file);
+    let how = How { transforms: false, bypass: false };
+    let made = pipeline::interpreted(&map, &settings, how, &mut sink, &mut Timer::default());
+    let program = made.expect("no bug").expect("an accepted program");
+    let reports = |layouts: Layouts| {
+        let options = interp::Options {
+            keep_output: true,
+            layouts: Some(layouts),
+            collect: Some(100),
+            ..interp::Options::default()
+        };
+        interp::run(&program, options).reports.into_iter().map(|report| report.kind).collect::<Vec<_>>()
+    };
+    match (reports(interpret::words), reports(short)) {
+        (whole, cut) if whole.is_empty() && cut == [ReportKind::UseAfterEnd] => Ok(()),
+        (whole, cut) => Err(format!("with all pointers {whole:?}, without the last one {cut:?}")),
+    }
+}
+
 /// Interprets a file as its directives say.
 fn interpreted(file: &Path, text: &str, how: &str, seconds: u64) -> Ran {
     let mut command = Command::new(lee());
     command.args(["run", how, "--steps", STEPS]).arg(file);
     command.args(directives(text, "args").join(" ").split_whitespace());
-    command.current_dir(scratch(file, how));
+    command.current_dir(scratch(file, how)).env("LEE_GC_STRESS", COLLECT);
     for setting in directives(text, "env") {
         if let Some((name, value)) = setting.split_once('=') {
             command.env(name, value);
