@@ -9,7 +9,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 /// Statements between two collections, at least: what a descriptor forgets is to be gone soon.
-const COLLECT: u64 = 500;
+const COLLECT: u64 = 50;
 
 /// What is done with a program.
 pub struct Judge<'a> {
