@@ -98,7 +98,7 @@ impl Unit<'_> {
 
     /// The alignment of a type, if it is more than blocks have by themselves.
     pub fn large_alignment(&self, ty: Ty) -> Option<u64> {
-        self.types.layout(ty).map(|layout| layout.align).filter(|&align| align > 16)
+        crate::layouts::large_alignment(self.types, ty)
     }
 
     /// Whether something is freed with a value of the type.

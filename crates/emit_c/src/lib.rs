@@ -22,7 +22,7 @@ mod globals;
 mod header;
 mod inits;
 mod layout_notes;
-mod layouts;
+pub mod layouts;
 mod lines;
 mod link;
 mod locals;

@@ -1,8 +1,9 @@
 //! Collection: what no root reaches ends. Roots are locals, globals and what lies in arenas.
 //!
-//! Locals are read word by word, globals and objects of the heap by their types, as the ABI says:
-//! of a pointer with bounds the lower one counts, an integer keeps nothing alive. Use of something
-//! that was collected is reported.
+//! Locals are read word by word, globals by their types, as the ABI says: of a pointer with bounds
+//! the lower one counts, an integer keeps nothing alive. Of objects of the heap those words are read
+//! that the emitted descriptors name (`Options::layouts`), so that one which emission forgets shows:
+//! use of something that was collected is reported.
 
 use crate::code::*;
 use crate::library::Args;
@@ -10,7 +11,9 @@ use crate::machine::*;
 use crate::memory::*;
 use crate::table::Note;
 use crate::types;
+use crate::{Layouts, Words};
 use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
 use typing::types::*;
 
 /// Objects between two collections, at least.
@@ -23,6 +26,10 @@ const BYTES: u64 = 16 << 20;
 pub struct Collector {
     objects: u64,
     bytes: u64,
+    /// When the last collection was, in statements.
+    last: u64,
+    /// What is read of objects, by the type of their elements and whether more follows.
+    layouts: HashMap<(Ty, bool), Rc<Words>>,
     /// Targets of weak references; 0 once they are dead.
     pub weak: Vec<u64>,
     /// Finalizer queues.
@@ -51,7 +58,12 @@ impl Machine<'_> {
         self.mem.note(Note::Collects);
         self.gc.objects += 1;
         self.gc.bytes += bytes;
-        if self.gc.objects > OBJECTS || self.gc.bytes > BYTES.max(self.mem.bytes / 2) {
+        // Where much lives, a collection takes as long as that many statements.
+        let soon = |statements: u64| self.steps - self.gc.last >= statements.max(self.mem.scanned() as u64);
+        if self.gc.objects > OBJECTS
+            || self.gc.bytes > BYTES.max(self.mem.bytes / 2)
+            || self.options.collect.is_some_and(soon)
+        {
             // No statement reads and ends these objects: the collector does.
             let noting = self.mem.pause();
             let collected = self.collect();
@@ -72,6 +84,7 @@ impl Machine<'_> {
     fn collect_all(&mut self) -> R<()> {
         self.gc.objects = 0;
         self.gc.bytes = 0;
+        self.gc.last = self.steps;
         self.gc.number += 1;
         self.mem.sweep();
         for id in self.mem.roots() {
@@ -185,6 +198,10 @@ impl Machine<'_> {
                 continue;
             }
             let ty = Ty(elem - 1);
+            if let Some(layouts) = self.options.layouts {
+                self.mark_layout(id, ty, layouts);
+                continue;
+            }
             if !self.program.types.has_pointers(ty) {
                 continue;
             }
@@ -201,11 +218,39 @@ impl Machine<'_> {
         }
     }
 
+    /// Marks what an object of the heap points to, as its descriptor says.
+    fn mark_layout(&mut self, id: ObjId, ty: Ty, layouts: Layouts) {
+        let Some(obj) = self.mem.obj(id) else { return };
+        let types = &self.program.types;
+        let flexible = types.as_record(ty).is_some_and(|record| types.flexible_member(record).is_some());
+        // Counted objects have no descriptor that names words.
+        let counted = obj.counted;
+        let known = self.gc.layouts.entry((ty, flexible));
+        let words = known.or_insert_with(|| Rc::new(layouts(types, ty, flexible))).clone();
+        match &*words {
+            Words::None => {}
+            Words::Masks(bytes, masks) if !counted => {
+                let step = (*bytes).max(8) as usize;
+                let is_read = |n: usize| {
+                    let n = n % (step / 8);
+                    masks.get(n / 64).is_some_and(|mask| mask >> (n % 64) & 1 != 0)
+                };
+                self.mark_some(id, is_read);
+            }
+            Words::Masks(..) | Words::All => self.mark_words(id),
+        }
+    }
+
     fn mark_words(&mut self, id: ObjId) {
+        self.mark_some(id, |_| true);
+    }
+
+    /// Marks what those words of an object point to that are read.
+    fn mark_some(&mut self, id: ObjId, is_read: impl Fn(usize) -> bool) {
         let words: Vec<u64> = match self.mem.obj(id) {
             Some(obj) => {
                 let blank = |n: usize| obj.shadow.get(8 * n).is_some_and(|&m| m == UNINIT);
-                let all = obj.data.chunks_exact(8).enumerate().filter(|(n, _)| !blank(*n));
+                let all = obj.data.chunks_exact(8).enumerate().filter(|(n, _)| is_read(*n) && !blank(*n));
                 all.filter_map(|(_, c)| <[u8; 8]>::try_from(c).ok())
                     .map(u64::from_le_bytes)
                     .filter(|w| w >> 32 != 0)

@@ -248,7 +248,7 @@ impl Machine<'_> {
             Some("current" | "policy") => 0,
             Some(
                 "new" | "enter" | "shutdown" | "is_shut" | "limit" | "require" | "limit_count" | "share" | "use"
-                | "charged",
+                | "charged" | "time",
             ) => self.given_custodian(a.ptr(0))?,
             _ => return Ok(None),
         };
@@ -300,6 +300,10 @@ impl Machine<'_> {
                     done?;
                 }
                 int(self.held(number) as i64)
+            }
+            "lee_custodian_time" => {
+                let below: Vec<usize> = (0..self.custodians.len()).filter(|&n| self.is_below(n, number)).collect();
+                int(self.time_of(&below) as i64)
             }
             "lee_custodian_share" => {
                 self.check_authority(number)?;

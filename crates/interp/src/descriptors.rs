@@ -9,6 +9,7 @@ use crate::memory::*;
 use crate::tasks::Key;
 use libc::c_int;
 use rustc_hash::FxHashMap;
+use std::cell::Cell;
 
 /// A number that the program opened.
 #[derive(Clone, Copy, Debug)]
@@ -31,13 +32,56 @@ pub struct Descriptors {
     caught: FxHashMap<c_int, u32>,
     /// Signals that are ignored.
     ignored: Vec<c_int>,
+    /// Signals that came while nothing of the first process waited, and that it did not ask for.
+    untold: Vec<c_int>,
 }
 
 /// Functions that take a number first, and that C's library does without waiting.
 const PLAIN: &[&str] = &["fdatasync", "fsync", "ftruncate", "isatty", "listen", "lseek", "shutdown"];
 
+/// What concerns the whole program: only its first process may do it, the others get `EPERM`.
+const WHOLE: &[&str] = &[
+    "chdir",
+    "execv",
+    "execvp",
+    "kill",
+    "killpg",
+    "nice",
+    "raise",
+    "setitimer",
+    "setpriority",
+    "setrlimit",
+    "setsid",
+    "setuid",
+    "signal_catch",
+    "signal_caught",
+    "signal_default",
+    "signal_ignore",
+    "signal_set",
+];
+
 /// Bytes of an address of a socket, at most.
 const ADDRESS: usize = 128;
+
+/// The address of a socket, with its length.
+struct Peer(Cell<([u8; ADDRESS], libc::socklen_t)>);
+
+impl Default for Peer {
+    fn default() -> Peer {
+        Peer(Cell::new(([0; ADDRESS], 0)))
+    }
+}
+
+impl Peer {
+    /// What a call of the system, which is given the room and its length, finds.
+    fn filled(&self, call: impl Fn(*mut u8, *mut libc::socklen_t) -> i64) -> i64 {
+        let mut room = [0; ADDRESS];
+        let mut length = ADDRESS as libc::socklen_t;
+        let done = call(room.as_mut_ptr(), &mut length);
+        self.0.set((room, length));
+        done
+    }
+}
 
 impl Descriptors {
     /// Whether the number is open.
@@ -84,6 +128,11 @@ impl Descriptors {
         self.close_where(|open| open.object == 0 && open.process == process)
     }
 
+    /// Whether a signal came that the program does not know of; once.
+    pub fn take_untold(&mut self) -> bool {
+        !std::mem::take(&mut self.untold).is_empty()
+    }
+
     fn close_where(&mut self, gone: impl Fn(&Open) -> bool) -> Vec<c_int> {
         let found: Vec<c_int> = self.open.iter().filter(|(_, open)| gone(open)).map(|(&fd, _)| fd).collect();
         for &fd in &found {
@@ -91,6 +140,20 @@ impl Descriptors {
         }
         found
     }
+}
+
+/// How long a socket waits for what it receives, in nanoseconds: 0 if as long as it takes, or if it
+/// is no socket.
+fn patience(fd: c_int) -> u64 {
+    // SAFETY: all zero bytes are a value of this struct of numbers; the system writes one at most.
+    let limit = unsafe {
+        let mut limit: libc::timeval = std::mem::zeroed();
+        let mut size = size_of::<libc::timeval>() as libc::socklen_t;
+        let at = (&raw mut limit).cast();
+        libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_RCVTIMEO, at, &mut size);
+        limit
+    };
+    (limit.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add((limit.tv_usec as u64).saturating_mul(1000))
 }
 
 /// The number of the last error.
@@ -102,6 +165,27 @@ fn error() -> c_int {
 fn never_waits(fd: c_int) -> bool {
     // SAFETY: a call of the system on a number.
     unsafe { libc::fcntl(fd, libc::F_GETFL) & libc::O_NONBLOCK != 0 }
+}
+
+/// A FIFO: its device, and its number there.
+pub type Fifo = (u64, u64);
+
+/// The FIFO that has this name.
+pub fn fifo_at(path: &str) -> Option<Fifo> {
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+    let facts = std::fs::metadata(path).ok().filter(|facts| facts.file_type().is_fifo())?;
+    Some((facts.dev(), facts.ino()))
+}
+
+/// Whether a number is an end of the FIFO that is written.
+fn writes_fifo(fd: c_int, fifo: Fifo) -> bool {
+    // SAFETY: all zero bytes are a value of this struct of numbers; the system fills a whole one.
+    unsafe {
+        let mut facts: libc::stat = std::mem::zeroed();
+        libc::fstat(fd, &mut facts) == 0
+            && (facts.st_dev, facts.st_ino) == fifo
+            && libc::fcntl(fd, libc::F_GETFL) & libc::O_ACCMODE != libc::O_RDONLY
+    }
 }
 
 /// Runs a call of the system that waits, so that it does not: its result, or the error's number.
@@ -239,16 +323,23 @@ impl Machine<'_> {
             Ok(before) => before,
             Err(number) => return self.failed(number),
         };
+        self.call_of_the_system();
         let mut bytes = vec![0u8; n.saturating_sub(before).min(1 << 24) as usize];
         let got = match at_once(fd, || how(&mut bytes)) {
             Ok(got) => got as u64,
             Err(libc::EAGAIN) if fd > 2 && !never_waits(fd) => {
-                self.tasks.set_progress(before);
-                return self.wait_for_number(fd, false);
+                let limit = patience(fd);
+                if limit == 0 || !self.has_passed(limit) {
+                    self.tasks.set_progress(before);
+                    return self.wait_for_number(fd, false);
+                }
+                self.tasks.no_deadline();
+                return if before > 0 { int(before as i64) } else { self.failed(libc::EAGAIN) };
             }
             Err(_) if before > 0 => 0,
             Err(number) => return self.failed(number),
         };
+        self.tasks.no_deadline();
         bytes.truncate(got as usize);
         self.put_bytes(to.wrapping_add(before), &bytes)?;
         let done = before + got;
@@ -265,6 +356,7 @@ impl Machine<'_> {
             Ok(before) => before,
             Err(number) => return self.failed(number),
         };
+        self.call_of_the_system();
         let (bytes, _) = self.raw(from.wrapping_add(before), n.saturating_sub(before))?;
         self.io.flush_all();
         if self.options.keep_output && (fd == 1 || fd == 2) {
@@ -296,8 +388,8 @@ impl Machine<'_> {
         self.give_out(fd, from, n, |bytes| unsafe { libc::write(fd, bytes.as_ptr().cast(), bytes.len()) as i64 })
     }
 
-    /// `accept`: the new number; waits for one.
-    fn accept_number(&mut self, fd: c_int, flags: c_int) -> R<c_int> {
+    /// `accept`: the new number, and the address of the other side; waits for one.
+    fn accept_number(&mut self, fd: c_int, flags: c_int, from: &Peer) -> R<c_int> {
         if self.tasks.take_interrupted() {
             self.set_errno(libc::EINTR);
             return Ok(-1);
@@ -306,9 +398,10 @@ impl Machine<'_> {
             self.set_errno(libc::EBADF);
             return Ok(-1);
         }
-        let none = std::ptr::null_mut();
-        // SAFETY: without an address nothing is written.
-        match at_once(fd, || i64::from(unsafe { libc::accept4(fd, none, none.cast(), flags | libc::SOCK_CLOEXEC) })) {
+        let flags = flags | libc::SOCK_CLOEXEC;
+        // SAFETY: the room for the address is as long as is said.
+        let call = || from.filled(|to, n| i64::from(unsafe { libc::accept4(fd, to.cast(), n, flags) }));
+        match at_once(fd, call) {
             Ok(got) => Ok(self.opened_number(got as c_int)),
             Err(libc::EAGAIN) if !never_waits(fd) => self.wait_for_number(fd, false),
             Err(number) => {
@@ -362,19 +455,24 @@ impl Machine<'_> {
 
     /// `getsockname` and its like: an address, with its length.
     fn socket_address(&mut self, a: &Args, call: impl Fn(*mut u8, *mut libc::socklen_t) -> c_int) -> R<Option<Val>> {
-        let [to, _, end] = a.words(1);
-        let mut room = [0u8; ADDRESS];
-        let mut length = room.len() as libc::socklen_t;
-        if call(room.as_mut_ptr(), &mut length) < 0 {
+        let found = Peer::default();
+        if found.filled(|to, n| i64::from(call(to, n))) < 0 {
             let number = error();
             return self.failed(number);
         }
+        self.put_address(a, 1, &found)?;
+        int(0)
+    }
+
+    /// Writes an address to where argument `n` points to, and its length to where the next one does.
+    fn put_address(&mut self, a: &Args, n: usize, found: &Peer) -> R<()> {
+        let [to, _, end] = a.words(n);
+        let (room, length) = found.0.get();
         let mut wanted = [0; 4];
-        wanted.copy_from_slice(&self.bytes(a.ptr(2), 4)?);
+        wanted.copy_from_slice(&self.bytes(a.ptr(n + 1), 4)?);
         let most = u64::from(u32::from_le_bytes(wanted)).min(end.saturating_sub(to)).min(u64::from(length));
         self.put_bytes(to, room.get(..most as usize).unwrap_or(&[]))?;
-        self.put_bytes(a.ptr(2), &length.to_le_bytes())?;
-        int(0)
+        self.put_bytes(a.ptr(n + 1), &length.to_le_bytes())
     }
 
     fn two_numbers(&mut self, at: u64, call: impl Fn(*mut c_int) -> c_int) -> R<Option<Val>> {
@@ -392,10 +490,12 @@ impl Machine<'_> {
     }
 
     fn open_number(&mut self, path: u64, flags: c_int, mode: libc::mode_t) -> R<Option<Val>> {
-        use std::os::unix::fs::FileTypeExt;
         let text = self.text(path)?;
-        if std::fs::metadata(&text).is_ok_and(|facts| facts.file_type().is_fifo()) {
-            return unsupported("`open` of a FIFO, which waits for its other end");
+        if let Some(fifo) = fifo_at(&text) {
+            return match self.open_fifo(&text, fifo, flags)? {
+                Ok(fd) => int(fd),
+                Err(number) => self.failed(number),
+            };
         }
         let Ok(path) = std::ffi::CString::new(text) else { return self.failed(libc::EINVAL) };
         // SAFETY: the path ends with a zero.
@@ -405,6 +505,49 @@ impl Machine<'_> {
             return self.failed(number);
         }
         int(self.opened_number(fd))
+    }
+
+    /// Opens a FIFO, which waits until its other end is open too: the number, or the error's. Who
+    /// waits to read has the number already, so that the writer finds a reader.
+    pub fn open_fifo(&mut self, path: &str, fifo: Fifo, flags: c_int) -> R<Result<c_int, c_int>> {
+        let held = self.tasks.take_progress() as c_int;
+        if self.tasks.take_interrupted() {
+            if held > 0 {
+                self.io.numbers.close(held);
+            }
+            return Ok(Err(libc::EINTR));
+        }
+        let fd = match held {
+            0 => {
+                let Ok(path) = std::ffi::CString::new(path) else { return Ok(Err(libc::EINVAL)) };
+                // SAFETY: the path ends with a zero.
+                let fd = unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC | libc::O_NONBLOCK) };
+                if fd < 0 {
+                    return match error() {
+                        libc::ENXIO if flags & libc::O_NONBLOCK == 0 => {
+                            self.tasks.wait_for(vec![Key::Fifo(fifo)], None)
+                        }
+                        number => Ok(Err(number)),
+                    };
+                }
+                self.opened_number(fd);
+                self.wake(Key::Fifo(fifo));
+                fd
+            }
+            held => held,
+        };
+        if flags & libc::O_NONBLOCK == 0 {
+            let is_written = || self.io.numbers.open.keys().any(|&other| writes_fifo(other, fifo));
+            let reads = flags & libc::O_ACCMODE == libc::O_RDONLY;
+            // A writer that came and went has left the end, or what it wrote.
+            if reads && ready(&[(fd, false)], 0).is_empty() && !is_written() {
+                self.tasks.set_progress(fd as u64);
+                return self.tasks.wait_for(vec![Key::Fifo(fifo), Key::Descriptor(fd, false)], None);
+            }
+            // SAFETY: a call of the system on a number.
+            unsafe { libc::fcntl(fd, libc::F_SETFL, flags & !libc::O_ACCMODE) };
+        }
+        Ok(Ok(fd))
     }
 
     /// `poll`
@@ -502,7 +645,7 @@ impl Machine<'_> {
             }
             "accept" => {
                 let from = self.number_in(a.ptr(0))?;
-                let fd = self.accept_number(from, 0)?;
+                let fd = self.accept_number(from, 0, &Peer::default())?;
                 ptr(if fd < 0 { 0 } else { self.descriptor_for(fd, false) })
             }
             "give" => {
@@ -526,14 +669,31 @@ impl Machine<'_> {
         }
     }
 
-    /// What a signal that is caught interrupts goes on.
+    /// A signal comes to the program: what it interrupts goes on, if it is caught.
     fn raise(&mut self, signal: c_int) -> R<Option<Val>> {
+        if !(1..65).contains(&signal) {
+            return self.failed(libc::EINVAL);
+        }
+        if self.io.numbers.ignored.contains(&signal) {
+            return int(0);
+        }
         let Some(times) = self.io.numbers.caught.get_mut(&signal) else {
-            return unsupported("`raise` of a signal that is not caught");
+            return unsupported("a signal that is neither caught nor ignored");
         };
         *times += 1;
-        self.interrupt_all();
+        if !self.interrupt_all() {
+            self.io.numbers.untold.push(signal);
+        }
         int(0)
+    }
+
+    /// `kill` of C: a signal to a program.
+    fn signal_to(&mut self, program: i128, signal: c_int) -> R<Option<Val>> {
+        match (program == i128::from(std::process::id()), signal) {
+            (true, 0) => int(0),
+            (true, _) => self.raise(signal),
+            (false, _) => unsupported("`kill` of another program"),
+        }
     }
 
     /// A function that takes or makes descriptors, if it is one; without `lee_`.
@@ -552,9 +712,29 @@ impl Machine<'_> {
                     }
                     int(0)
                 }
+                "getrlimit" => {
+                    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+                    // SAFETY: the system fills a whole struct.
+                    if unsafe { libc::getrlimit(a.int(0) as libc::__rlimit_resource_t, &mut limit) } < 0 {
+                        let number = error();
+                        return self.failed(number);
+                    }
+                    self.put_bytes(a.ptr(1), &[limit.rlim_cur.to_le_bytes(), limit.rlim_max.to_le_bytes()].concat())?;
+                    int(0)
+                }
                 _ => Ok(None),
             };
         };
+        if self.mem.running != 0 {
+            let asks = name == "kill" && a.int(1) == 0;
+            if WHOLE.contains(&name) && !asks {
+                return self.failed(libc::EPERM);
+            }
+            // These have no result that means an error.
+            if name == "alarm" || name == "ualarm" {
+                return int(0);
+            }
+        }
         if let Some(rest) = name.strip_prefix("descriptor_") {
             return self.descriptor_object_call(rest, a);
         }
@@ -582,14 +762,29 @@ impl Machine<'_> {
                 return int(fd);
             }
             "accept" | "accept4" => {
-                if a.ptr(1) != 0 {
-                    return unsupported(format!("`{name}` with an address"));
-                }
                 let flags = if name == "accept4" { a.int(3) as c_int } else { 0 };
-                let fd = self.accept_number(fd, flags)?;
+                let from = Peer::default();
+                let fd = self.accept_number(fd, flags, &from)?;
+                if fd >= 0 && a.ptr(1) != 0 {
+                    self.put_address(a, 1, &from)?;
+                }
                 return int(fd);
             }
             "raise" => return self.raise(fd),
+            "kill" => return self.signal_to(a.int(0), a.int(1) as c_int),
+            "pause" => {
+                if self.tasks.take_interrupted() {
+                    return self.failed(libc::EINTR);
+                }
+                return self.tasks.wait_for(vec![Key::Signal], None);
+            }
+            // Nothing that the oracle runs makes a child, but a command.
+            "wait" | "waitpid" => {
+                return match self.io.has_commands() {
+                    true => unsupported("`wait` for a command"),
+                    false => self.failed(libc::ECHILD),
+                };
+            }
             "signal_catch" | "signal_ignore" | "signal_default" => {
                 if matches!(
                     fd,
@@ -601,6 +796,7 @@ impl Machine<'_> {
                     self.io.numbers.caught.entry(fd).or_default();
                 } else {
                     self.io.numbers.caught.remove(&fd);
+                    self.io.numbers.untold.retain(|&signal| signal != fd);
                 }
                 return int(0);
             }
@@ -619,6 +815,7 @@ impl Machine<'_> {
             }
             "signal_caught" => {
                 let times = self.io.numbers.caught.get_mut(&fd).map_or(0, std::mem::take);
+                self.io.numbers.untold.retain(|&signal| signal != fd);
                 return int(times);
             }
             _ => {}
@@ -630,7 +827,9 @@ impl Machine<'_> {
             "getpeername",
             "setsockopt",
             "send",
+            "sendto",
             "recv",
+            "recvfrom",
             "fcntl",
             "dup",
             "dup2",
@@ -674,6 +873,32 @@ impl Machine<'_> {
                         libc::recv(fd, room.as_mut_ptr().cast(), room.len(), flags & !libc::MSG_WAITALL) as i64
                     };
                     return self.take_in(fd, a.ptr(1), a.size(2), all, how);
+                }
+                "sendto" => {
+                    let flags = a.int(3) as c_int | libc::MSG_NOSIGNAL;
+                    let to = if a.ptr(4) == 0 { vec![] } else { self.bytes(a.ptr(4), a.size(5))? };
+                    let (at, length) = match to.is_empty() {
+                        true => (std::ptr::null(), 0),
+                        false => (to.as_ptr(), to.len() as libc::socklen_t),
+                    };
+                    let how = |bytes: &[u8]| {
+                        libc::sendto(fd, bytes.as_ptr().cast(), bytes.len(), flags, at.cast(), length) as i64
+                    };
+                    return self.give_out(fd, a.ptr(1), a.size(2), how);
+                }
+                "recvfrom" => {
+                    let flags = a.int(3) as c_int;
+                    let all = flags & libc::MSG_WAITALL != 0;
+                    let from = Peer::default();
+                    let how = |room: &mut [u8]| {
+                        let (at, n, flags) = (room.as_mut_ptr(), room.len(), flags & !libc::MSG_WAITALL);
+                        from.filled(|to, length| libc::recvfrom(fd, at.cast(), n, flags, to.cast(), length) as i64)
+                    };
+                    let got = self.take_in(fd, a.ptr(1), a.size(2), all, how)?;
+                    if a.ptr(4) != 0 && got.as_ref().is_some_and(|got| got.int() >= 0) {
+                        self.put_address(a, 4, &from)?;
+                    }
+                    return Ok(got);
                 }
                 "pread" => {
                     let at = a.int(3) as i64;

@@ -518,6 +518,7 @@ impl Machine<'_> {
             obj.elem = alloc.elem.0 + 1;
             obj.arena = arena;
             obj.count = u32::from(alloc.counted);
+            obj.counted = alloc.counted;
             obj.exchange = alloc.exchange;
         }
         if arena != 0 {

@@ -370,6 +370,11 @@ impl Io {
         Ok(self.add(made))
     }
 
+    /// Whether a command of `popen` runs.
+    pub fn has_commands(&self) -> bool {
+        self.streams.iter().any(|s| matches!(s.source, Source::From(..) | Source::To(..)))
+    }
+
     /// How many files and numbers are open of these custodians.
     pub fn open_in(&self, custodians: &[usize]) -> usize {
         let inside = |s: &&Stream| !s.closed && custodians.contains(&s.custodian);

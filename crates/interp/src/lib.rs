@@ -24,6 +24,7 @@ mod library;
 mod machine;
 mod math;
 mod memory;
+mod options;
 mod processes;
 mod scan;
 mod stdio;
@@ -35,6 +36,22 @@ mod types;
 
 use mir::ir::Program;
 use source::Span;
+use typing::types::{Ty, TypeStore};
+
+/// What is read of objects of the heap when the collector looks for what they point to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Words {
+    /// Nothing.
+    None,
+    /// The words whose bits are set, again in each element of that many bytes.
+    Masks(u64, Vec<u64>),
+    /// Each word, as if it were a pointer.
+    All,
+}
+
+/// Gives what is read of objects that are allocated as elements of a type; `flexible`: more than
+/// the elements follows.
+pub type Layouts = fn(types: &TypeStore, elem: Ty, flexible: bool) -> Words;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -57,6 +74,12 @@ pub struct Options {
     pub table: bool,
     /// Who runs next is chosen by a generator that begins with this number.
     pub seed: Option<u64>,
+    /// The descriptors that are emitted for what is allocated. Without them the collector goes by
+    /// types.
+    pub layouts: Option<Layouts>,
+    /// Collects where that may happen when so many statements ran since the last time; otherwise
+    /// only when much was allocated.
+    pub collect: Option<u64>,
 }
 
 impl Default for Options {
@@ -71,6 +94,8 @@ impl Default for Options {
             owners: true,
             table: false,
             seed: None,
+            layouts: None,
+            collect: None,
         }
     }
 }

@@ -15,6 +15,8 @@ pub struct Library {
     pub errno: ObjId,
     /// State of `rand`.
     pub seed: Option<u32>,
+    /// What `getopt` has come to.
+    pub options: crate::options::State,
     /// Directories that are open.
     pub directories: Vec<Option<crate::system::Directory>>,
 }
@@ -23,6 +25,7 @@ impl Library {
     /// Makes what is always there.
     pub fn start(&mut self, mem: &mut Memory) {
         self.errno = mem.make(Kind::Global, 4, 4, Span::NONE);
+        self.options = crate::options::State::new(mem);
     }
 }
 
@@ -84,6 +87,9 @@ impl Machine<'_> {
             return Ok(value);
         }
         if let Some(value) = self.descriptor_call(name, &args)? {
+            return Ok(value);
+        }
+        if let Some(value) = self.option_call(name, &args)? {
             return Ok(value);
         }
         if let Some(value) = self.weak(name, &args)? {

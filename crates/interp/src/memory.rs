@@ -105,6 +105,8 @@ pub struct Obj {
     pub home: u32,
     /// The custodian that is charged for it.
     pub payer: u32,
+    /// It is of the heap, and has a count.
+    pub counted: bool,
     /// It lies in the exchange heap: no collection ends it.
     pub exchange: bool,
     /// The number of the last collection that reached it.
@@ -248,6 +250,11 @@ impl Memory {
     pub fn sweep(&mut self) {
         let objs = &self.objs;
         self.scanned.retain(|&id| objs.get(id as usize).is_some_and(|obj| obj.state == State::Live));
+    }
+
+    /// How many objects a collection looks at.
+    pub fn scanned(&self) -> usize {
+        self.scanned.len()
     }
 
     /// The live objects that are never collected and may point to others.
@@ -475,6 +482,7 @@ fn blank(kind: Kind) -> Obj {
         elem: 0,
         home: 0,
         payer: 0,
+        counted: false,
         exchange: false,
         reached: 0,
         born: Span::NONE,

@@ -41,6 +41,8 @@ pub struct Process {
     pub within: usize,
     /// The process that spawned it.
     spawner: usize,
+    /// Statements that it ran, up to when another one did last.
+    pub ran: u64,
     /// Its tasks.
     pub tasks: Vec<usize>,
     /// Its tasks that can run.
@@ -71,7 +73,9 @@ impl Machine<'_> {
         if let Some(process) = self.tasks.processes.get_mut(before) {
             process.globals = std::mem::take(&mut self.globals);
             process.output = self.io.take_output();
+            process.ran += self.steps - self.tasks.since;
         }
+        self.tasks.since = self.steps;
         self.tasks.process = n;
         self.mem.running = n as u32;
         if let Some(process) = self.tasks.processes.get_mut(n) {

@@ -216,7 +216,17 @@ impl Machine<'_> {
             "lee_io_fopen" => {
                 let (path, mode) = (self.text(a.ptr(0))?, self.text(a.ptr(1))?);
                 self.io.flush_all();
-                let result = self.io.open(&path, &mode);
+                let result = match crate::descriptors::fifo_at(&path) {
+                    Some(fifo) => {
+                        let flags = match (mode.contains('+'), mode.starts_with('r')) {
+                            (true, _) => libc::O_RDWR,
+                            (false, true) => libc::O_RDONLY,
+                            (false, false) => libc::O_WRONLY,
+                        };
+                        self.open_fifo(&path, fifo, flags)?.and_then(|fd| self.io.of_number(fd, &mode))
+                    }
+                    None => self.io.open(&path, &mode),
+                };
                 self.opened(result)
             }
             "lee_io_freopen" => {

@@ -28,6 +28,10 @@ pub enum Key {
     Queue(usize),
     /// That a descriptor can be read, or (`true`) written.
     Descriptor(i32, bool),
+    /// That somebody opens a FIFO.
+    Fifo(crate::descriptors::Fifo),
+    /// That a signal comes.
+    Signal,
 }
 
 /// A task.
@@ -84,6 +88,8 @@ pub struct Tasks {
     pub skipped: u64,
     /// When the slice of the running process ends, in statements.
     pub slice: u64,
+    /// Since when it runs, in statements.
+    pub since: u64,
     random: Option<u64>,
 }
 
@@ -91,6 +97,8 @@ pub struct Tasks {
 const STEP: u64 = 20;
 /// Statements before another process gets its turn.
 const SLICE: u64 = 200_000;
+/// Statements that take as long as a call of the system.
+const CALL: u64 = 250;
 /// Milliseconds that everything may wait for descriptors.
 const PATIENCE: i32 = 20_000;
 /// Among so many a seed chooses.
@@ -285,6 +293,14 @@ impl Tasks {
     }
 }
 
+/// Whether a signal ends a wait for this, which is a call of the system.
+fn ends_by_signal(key: &Key) -> bool {
+    match key {
+        Key::Descriptor(..) | Key::Fifo(_) | Key::Signal => true,
+        Key::Task(_) | Key::Process(_) | Key::End(_) | Key::Full(_) | Key::Empty(_) | Key::Queue(_) => false,
+    }
+}
+
 impl Machine<'_> {
     fn switch_to(&mut self, n: usize) {
         let frames = std::mem::take(&mut self.frames);
@@ -405,17 +421,23 @@ impl Machine<'_> {
         !found.is_empty()
     }
 
-    /// A signal ends the calls of the system that tasks wait in.
-    pub fn interrupt_all(&mut self) {
+    /// A signal ends the calls of the system that tasks wait in; whether there are any of the first
+    /// process.
+    pub fn interrupt_all(&mut self) -> bool {
+        let waits = |task: &Task| !task.done && task.keys.iter().any(ends_by_signal);
+        let mut all: Vec<usize> =
+            (0..self.tasks.list.len()).filter(|&n| self.tasks.list.get(n).is_some_and(waits)).collect();
         let sleeps = |n: &usize| self.tasks.list.get(*n).is_some_and(|task| task.keys.is_empty());
-        let mut all: Vec<usize> = self.tasks.timers.iter().copied().filter(sleeps).collect();
-        all.extend(&self.tasks.polling);
+        all.extend(self.tasks.timers.iter().copied().filter(sleeps));
+        let mut first = false;
         for n in all {
             if let Some(task) = self.tasks.list.get_mut(n) {
                 task.interrupted = true;
+                first |= task.process == 0;
             }
             self.tasks.resume(n);
         }
+        first
     }
 
     /// The task that runs gives way to the next one: processes take turns, and in each its tasks.
@@ -439,6 +461,20 @@ impl Machine<'_> {
             self.switch_to(next);
         }
         Ok(())
+    }
+
+    /// The running process is in the system: its time goes on.
+    pub fn call_of_the_system(&mut self) {
+        self.tasks.skipped += CALL * STEP;
+        self.tasks.slice = self.tasks.slice.saturating_sub(CALL);
+    }
+
+    /// Nanoseconds that processes spawned in these custodians have run.
+    pub fn time_of(&self, custodians: &[usize]) -> u64 {
+        let running = |n: usize| if n == self.tasks.process { self.steps - self.tasks.since } else { 0 };
+        let all = self.tasks.processes.iter().enumerate().skip(1);
+        let inside = all.filter(|(_, process)| custodians.contains(&process.within));
+        inside.map(|(n, process)| process.ran + running(n)).sum::<u64>().saturating_mul(STEP)
     }
 
     /// The slice of the running process is over: another one runs, if one can.
@@ -499,6 +535,11 @@ impl Machine<'_> {
                     return Err(Box::new(Stop::Limit("time")));
                 }
             }
+            // What these wait for may come from outside.
+            let outside = |key: &Key| matches!(key, Key::Fifo(_) | Key::Signal);
+            if rest.is_none() && self.tasks.waiters.keys().any(outside) {
+                return Err(Box::new(Stop::Limit("time")));
+            }
             let Some(rest) = rest else { break };
             self.tasks.skipped += rest;
         }
@@ -518,6 +559,14 @@ impl Machine<'_> {
             if !keys.contains(&key) {
                 keys.push(key);
             }
+        }
+        let call = keys.is_empty() || keys.iter().any(ends_by_signal);
+        if call && self.tasks.process == 0 && self.io.numbers.take_untold() {
+            // The signal came before the call, and ends it.
+            if let Some(task) = self.tasks.list.get_mut(current) {
+                task.interrupted = true;
+            }
+            return Ok(());
         }
         if keys.iter().any(|key| matches!(key, Key::Descriptor(..))) {
             self.tasks.polling.push(current);

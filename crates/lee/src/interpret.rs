@@ -5,9 +5,11 @@ use crate::pipeline::{self, How};
 use crate::report;
 use crate::session::Session;
 use crate::timing::Timer;
-use interp::{End, Report};
+use emit_c::layouts::{self, Read};
+use interp::{End, Report, Words};
 use source::{Sink, SourceMap, Span};
 use std::os::unix::ffi::OsStringExt;
+use typing::types::{Ty, TypeStore};
 
 /// The status when memory safety was broken.
 pub const REPORTED: i32 = 86;
@@ -50,7 +52,9 @@ pub fn run(session: &Session) -> Outcome<i32> {
         leaks: !settings.leaks && !options.interpret_transformed,
         owners: !options.interpret_transformed,
         table: options.verify,
-        seed: std::env::var("LEE_SEED").ok().and_then(|text| text.trim().parse().ok()),
+        seed: number("LEE_SEED"),
+        layouts: Some(words),
+        collect: number("LEE_GC_STRESS"),
         ..interp::Options::default()
     };
     let outcome = interp::run(&program, limits);
@@ -77,6 +81,20 @@ pub fn run(session: &Session) -> Outcome<i32> {
             LIMIT
         }
     })
+}
+
+/// A number in the environment.
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok().and_then(|text| text.trim().parse().ok())
+}
+
+/// What the emitted descriptor says of objects that are allocated as elements of the type.
+pub fn words(types: &TypeStore, elem: Ty, flexible: bool) -> Words {
+    match layouts::read(types, elem, flexible) {
+        Read::Nothing => Words::None,
+        Read::Masks(bytes, masks) => Words::Masks(bytes, masks),
+        Read::All => Words::All,
+    }
 }
 
 /// A report in one line, and one for where the object was made.

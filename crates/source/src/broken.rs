@@ -49,6 +49,7 @@ pub const BUGS: &[&str] = &[
     "stack: memory that is used again owns nothing",
     "typestate: an end is in the state that is wanted",
     "loans: no other task runs while a cursor is on a slot",
+    "layouts: the collector reads each pointer of an object",
 ];
 
 thread_local! {

@@ -8,6 +8,9 @@ use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
+/// Statements between two collections, at least: what a descriptor forgets is to be gone soon.
+const COLLECT: u64 = 50;
+
 /// What is done with a program.
 pub struct Judge<'a> {
     pub settings: &'a Settings,
@@ -174,6 +177,8 @@ fn run(program: &mir::ir::Program, how: &Judge, transformed: bool) -> (Ran, u64)
         owners: !transformed,
         table: !transformed,
         seed: None,
+        layouts: Some(driver::interpret::words),
+        collect: Some(COLLECT),
     };
     let outcome = interp::run(program, options);
     let ran = match (outcome.reports.first(), outcome.end) {
