@@ -1,5 +1,5 @@
 //! The verifier of ownership walks the functions of the golden programs to the end: its budget
-//! (`flow/verify_ownership`) ends no walk before all paths were looked at, but for those in `CUT`.
+//! (`flow/verify_ownership`) ends no walk before all paths were looked at.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
@@ -9,27 +9,8 @@ use std::fs;
 use std::process::Command;
 use support::{directives, files, lee, root, run};
 
-/// Functions with so many states that the budget ends their walk: they look at lists and trees by
-/// several pointers at once. One that is walked to the end by now fails, to be taken off.
-const CUT: &[&str] = &[
-    "add",
-    "find",
-    "find_by_loop",
-    "from",
-    "last",
-    "lee_list_sift",
-    "lists",
-    "look",
-    "lookup",
-    "looks",
-    "main",
-    "scandir",
-    "set",
-    "twice",
-];
-
 #[test]
-fn no_other_walk_of_a_golden_program_is_cut() {
+fn no_walk_of_a_golden_program_is_cut() {
     let (mut tables, mut cut) = (0, BTreeSet::new());
     for folder in ["run", "fault", "attack", "rules", "library"] {
         let folder = root().join("tests").join(folder);
@@ -47,6 +28,6 @@ fn no_other_walk_of_a_golden_program_is_cut() {
         }
     }
     assert!(tables > 500, "only {tables}");
-    let listed: BTreeSet<String> = CUT.iter().map(ToString::to_string).collect();
-    assert_eq!(cut, listed);
+    println!("the verifier's budget ended the walks of {} functions in {tables} programs", cut.len());
+    assert!(cut.is_empty(), "{cut:?}");
 }

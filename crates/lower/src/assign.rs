@@ -25,34 +25,27 @@ impl<'t> Lower<'t, '_> {
         }
         let busy = effects::has_effects(place);
         let right = self.rvalue(value);
-        let right = match right {
-            Rvalue::Use(op) if self.is_simple(&op) && !busy => Rvalue::Use(op),
-            Rvalue::Use(op) if !busy && !want && !self.is_special(place) => Rvalue::Use(op),
-            right if busy || want || self.is_special(place) => {
-                let op = match right {
-                    Rvalue::Use(op) => self.freeze(op),
-                    right => self.temp_of(right, value.ty.ty),
-                };
-                Rvalue::Use(op)
-            }
-            right => right,
+        let stays = right.as_use().is_some_and(|op| !busy && self.is_simple(op));
+        let right = if !stays && (busy || want || self.is_special(place)) {
+            Rvalue::Use(match right.as_use() {
+                Some(op) => self.freeze(op.clone()),
+                None => self.temp_of(right, value.ty.ty),
+            })
+        } else {
+            right
         };
         let access = self.place(place, Use::Write);
-        match right {
-            Rvalue::Use(op) => {
-                self.store(&access, op.clone());
-                want.then(|| if self.is_bit_field(&access) { Operand::Copy(access.place.clone()) } else { op })
-            }
-            right if matches!(access.guard, Guard::None | Guard::Field(..)) => {
-                self.store_rvalue(&access, right, value.ty.ty);
-                None
-            }
-            right => {
-                let op = self.temp_of(right, value.ty.ty);
-                self.store(&access, op);
-                None
-            }
+        if let Some(op) = right.as_use().cloned() {
+            self.store(&access, op.clone());
+            return want.then(|| if self.is_bit_field(&access) { Operand::Copy(access.place.clone()) } else { op });
         }
+        if matches!(access.guard, Guard::None | Guard::Field(..)) {
+            self.store_rvalue(&access, right, value.ty.ty);
+        } else {
+            let op = self.temp_of(right, value.ty.ty);
+            self.store(&access, op);
+        }
+        None
     }
 
     /// Whether a store to the place looks at the value more than once, or overlaps what the value
@@ -604,9 +597,9 @@ impl<'t> Lower<'t, '_> {
             self.assign(access.place.clone(), new);
             return None;
         }
-        let op = match new {
-            Rvalue::Use(op) => self.simple(op),
-            new => self.temp_of(new, ty),
+        let op = match new.as_use() {
+            Some(op) => self.simple(op.clone()),
+            None => self.temp_of(new, ty),
         };
         self.store(access, op.clone());
         want.then(|| if self.is_bit_field(access) { Operand::Copy(access.place.clone()) } else { op })

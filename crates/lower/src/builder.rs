@@ -412,6 +412,14 @@ impl<'t, 'p> Lower<'t, 'p> {
         self.give(temp)
     }
 
+    /// What is copied or moved as it is; any other value in a new temporary.
+    pub fn operand_of(&mut self, value: Rvalue, ty: Ty) -> Operand {
+        match value.as_use() {
+            Some(op) => op.clone(),
+            None => self.temp_of(value, ty),
+        }
+    }
+
     /// The value of a temporary for its one use: what it owns moves on, what is lent to a call stays
     /// where it is.
     pub fn give(&mut self, temp: Local) -> Operand {
@@ -446,7 +454,7 @@ impl<'t, 'p> Lower<'t, 'p> {
             Operand::Move(place) => place.as_local().is_some_and(|l| self.is_temp(l)),
             Operand::Copy(place) => match place.base {
                 PlaceBase::Local(l) => {
-                    place.proj.iter().all(|step| matches!(step, Proj::Field(_)))
+                    place.proj.iter().all(Proj::is_field)
                         && self.body.locals.get(l.0 as usize).is_some_and(|decl| !decl.ty.quals.is_volatile)
                 }
                 _ => false,

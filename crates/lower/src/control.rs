@@ -9,11 +9,10 @@ use mir::ir::*;
 fn skip_empty(blocks: &[Block], from: BlockId) -> BlockId {
     let mut at = from;
     for _ in 0..blocks.len() {
-        match blocks.get(at.0 as usize) {
-            Some(Block { stmts, term: Terminator { kind: TermKind::Goto(next), .. } }) if stmts.is_empty() => {
-                at = *next
-            }
-            _ => return at,
+        let empty = blocks.get(at.0 as usize).filter(|block| block.stmts.is_empty());
+        match empty.and_then(|block| block.term.kind.as_goto()) {
+            Some(next) => at = next,
+            None => return at,
         }
     }
     from
@@ -55,8 +54,8 @@ pub(crate) fn prune(body: &mut Body) {
         if reached {
             each_successor_mut(&mut block.term.kind, |b| *b = numbers[b.0 as usize]);
             for stmt in &mut block.stmts {
-                if let StmtKind::Assign(_, Rvalue::LabelAddr(b, _)) = &mut stmt.kind {
-                    *b = numbers[b.0 as usize];
+                if let Some(label) = stmt.kind.as_assign_mut().and_then(|(_, value)| value.label_mut()) {
+                    *label = numbers[label.0 as usize];
                 }
             }
             body.blocks.push(block);
@@ -90,7 +89,7 @@ fn join_chains(body: &mut Body, kept: &[BlockId]) {
         if !reached[i] {
             continue;
         }
-        while let TermKind::Goto(next) = body.blocks[i].term.kind {
+        while let Some(next) = body.blocks[i].term.kind.as_goto() {
             let n = next.0 as usize;
             if n == i || entries[n] != 1 || !reached[n] {
                 break;
@@ -131,17 +130,17 @@ fn fold_copies(body: &mut Body) {
     for block in &mut body.blocks {
         let mut kept: Vec<Stmt> = Vec::with_capacity(block.stmts.len());
         for mut stmt in block.stmts.drain(..) {
-            if let (StmtKind::Assign(_, value @ Rvalue::Use(_)), Some(before)) = (&mut stmt.kind, kept.last_mut()) {
-                let copied = match value {
-                    Rvalue::Use(Operand::Copy(place)) => place.as_local().filter(|l| once(*l)),
-                    _ => None,
-                };
-                if let (Some(temp), StmtKind::Assign(dest, source)) = (copied, &mut before.kind) {
-                    if dest.as_local() == Some(temp) && stmt.is_unsafe == before.is_unsafe {
-                        *value = std::mem::replace(source, Rvalue::Use(Operand::local(temp)));
-                        stmt.span = before.span;
-                        kept.pop();
-                    }
+            let copied = stmt.kind.value().and_then(Rvalue::as_use).and_then(|operand| match operand {
+                Operand::Copy(place) => place.as_local().filter(|l| once(*l)),
+                Operand::Move(_) | Operand::Const(_) => None,
+            });
+            if let (Some(temp), Some(before)) = (copied, kept.last_mut()) {
+                let made = before.kind.as_assign_mut().filter(|(dest, _)| dest.as_local() == Some(temp));
+                let same = stmt.is_unsafe == before.is_unsafe;
+                if let (Some((_, source)), Some((_, value)), true) = (made, stmt.kind.as_assign_mut(), same) {
+                    *value = std::mem::replace(source, Rvalue::Use(Operand::local(temp)));
+                    stmt.span = before.span;
+                    kept.pop();
                 }
             }
             kept.push(stmt);

@@ -1,6 +1,6 @@
 //! What evaluating an expression may change, found by looking at the tree.
 
-use typing::tree::{Block, Body, BorrowKind, Expr, ExprKind, LocalId, ReceiveOn, Stmt, StmtKind};
+use typing::tree::{self, Block, Body, BorrowKind, Expr, ExprKind, LocalId, ReceiveOn, Stmt, StmtKind};
 pub(crate) use typing::walk::root;
 use typing::walk::{children, init_children, stmt_children, Part};
 
@@ -122,7 +122,7 @@ fn expr(e: &Expr, taken: &mut [bool]) {
 }
 
 fn stmt(s: &Stmt, taken: &mut [bool]) {
-    if let StmtKind::Asm(asm) = &s.kind {
+    if let tree::StmtKind::Asm(asm) = &s.kind {
         asm.outputs.iter().for_each(|(_, _, e)| mark(e, taken));
     }
     stmt_children(s, &mut |part| match part {

@@ -42,10 +42,8 @@ impl<'t> Lower<'t, '_> {
     /// The value as an operand for the very next statement: it may still read memory.
     pub fn direct(&mut self, e: &'t Expr) -> Operand {
         let saved = self.enter(e.span, e.is_unsafe);
-        let op = match self.rvalue(e) {
-            Rvalue::Use(op) => op,
-            value => self.temp_of(value, e.ty.ty),
-        };
+        let value = self.rvalue(e);
+        let op = self.operand_of(value, e.ty.ty);
         self.leave(saved);
         op
     }

@@ -82,7 +82,7 @@ fn forget_empty_drops(program: &Program, body: &mut Body) {
     let mut empty = vec![];
     for (block, data) in body.blocks.iter().enumerate() {
         for (n, stmt) in data.stmts.iter().enumerate() {
-            let StmtKind::DropSlot(place) = &stmt.kind else { continue };
+            let Some(place) = stmt.kind.as_drop_slot() else { continue };
             if mir::ty::place_ty(program, body, place).is_ok_and(|q| !mir::ty::owns(&program.types, q.ty)) {
                 empty.push((block, n));
             }
@@ -191,11 +191,7 @@ impl Visitor<'_> {
     }
 
     fn place(&mut self, place: &mut Place) {
-        for step in &mut place.proj {
-            if let Proj::Index(op) = step {
-                self.operand(op);
-            }
-        }
+        place.proj.iter_mut().filter_map(Proj::index_mut).for_each(|index| self.operand(index));
     }
 
     fn operand(&mut self, op: &mut Operand) {

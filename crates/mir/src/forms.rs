@@ -204,6 +204,9 @@ forms! {
     /// What is compared with zero.
     as_truth -> &Operand: Rvalue::Truth(operand) => operand;
     @mut
+    /// The block of the label whose address it is, to be changed.
+    label_mut -> &mut BlockId: Rvalue::LabelAddr(block, _) => block;
+    @mut
     /// The kind of a loan, to be changed.
     borrow_kind_mut -> &mut BorrowKind: Rvalue::Borrow(kind, ..) => kind;
     @mut

@@ -452,13 +452,19 @@ impl Checker<'_> {
                 let ty = self.seen_through(p, &last);
                 Expr { kind: Box::new(ExprKind::Comma(first, last)), ty: Qty::plain(ty), ..e }
             }
-            // Either both are views or none is.
+            // Either both are views or none is; null is either.
             (ExprKind::Cond(test, a, b), Some(p)) if wanted && p.own == Own::Shared => {
-                let (seen_a, seen_b) = (self.sight(a.clone(), to), self.sight(b.clone(), to));
+                let (mut seen_a, mut seen_b) = (self.sight(a.clone(), to), self.sight(b.clone(), to));
                 let is_view = |e: &Expr| self.program.types.as_pointer(e.ty.ty).is_some_and(|p| p.own == Own::View);
-                if is_view(&seen_a) && is_view(&seen_b) {
+                let (null_a, null_b) = (self.is_null_constant(&a), self.is_null_constant(&b));
+                if (is_view(&seen_a) || null_a) && (is_view(&seen_b) || null_b) && !(null_a && null_b) {
                     let region = self.fresh_region();
                     let ty = self.types().pointer(Pointer { own: Own::View, region, ..p });
+                    for (seen, is_null) in [(&mut seen_a, null_a), (&mut seen_b, null_b)] {
+                        if is_null {
+                            *seen = self.node(ExprKind::Null, ty, seen.span);
+                        }
+                    }
                     return Expr { kind: Box::new(ExprKind::Cond(test, seen_a, seen_b)), ty: Qty::plain(ty), ..e };
                 }
                 Expr { kind: Box::new(ExprKind::Cond(test, a, b)), ..e }

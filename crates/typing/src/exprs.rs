@@ -264,6 +264,22 @@ impl Checker<'_> {
             let ty = self.joined_region(a.ty.ty, b.ty.ty);
             return Some((a, b, ty));
         }
+        // The address of something owned is what the other arm leaves it: where the value goes says
+        // what it is lent as.
+        let by_address = |e: &Expr| matches!(&*e.kind, ExprKind::Borrow(kind, _) if kind.by_address());
+        if by_address(&a) || by_address(&b) {
+            let (x, y) = (self.nullable(a.ty.ty), self.nullable(b.ty.ty));
+            if self.is_null_constant(&a) {
+                return Some((self.node(ExprKind::Null, y, a.span), b, y));
+            }
+            if self.is_null_constant(&b) {
+                return Some((a, self.node(ExprKind::Null, x, b.span), x));
+            }
+            if self.program.types.same_modulo_regions(x, y) {
+                let ty = self.joined_region(x, y);
+                return Some((a, b, ty));
+            }
+        }
         if self.is_null_constant(&a) && !self.is_null_constant(&b) {
             let ty = self.nullable(b.ty.ty);
             let a = self.coerce(a, ty, Why::Store);

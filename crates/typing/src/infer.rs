@@ -828,7 +828,7 @@ impl Checker<'_> {
                 self.reach(p)
             }
             ExprKind::IncDec(place, ..) | ExprKind::AssignOp(_, _, place, _) => self.loaded_reach(place),
-            ExprKind::Borrow(BorrowKind::Slot | BorrowKind::Sight, place) => self.place_reach(place),
+            ExprKind::Borrow(kind, place) if kind.by_address() => self.place_reach(place),
             ExprKind::Load(place) | ExprKind::Move(place) | ExprKind::Borrow(_, place) => self.loaded_reach(place),
             ExprKind::Cond(_, a, b) | ExprKind::CondOmitted(_, a, b) => self.reach(a).join(self.reach(b)),
             ExprKind::Call(_, _, args) => match self.argument_pointed_into(e).and_then(|n| args.get(n as usize)) {

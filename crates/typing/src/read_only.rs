@@ -330,7 +330,7 @@ impl Checker<'_> {
 /// Whether the value is, or leads through, a loan made for it.
 fn lends(e: &Expr) -> bool {
     match &*e.kind {
-        ExprKind::Borrow(kind, _) => matches!(kind, BorrowKind::Shared | BorrowKind::Slot),
+        ExprKind::Borrow(kind, _) => kind.given_to_readers() != *kind,
         ExprKind::Convert(_, e) | ExprKind::PtrAdd(e, ..) | ExprKind::AddrOf(e) | ExprKind::Decay(e) => lends(e),
         ExprKind::Field(e, _) | ExprKind::IndexArray(e, _) => lends(e),
         ExprKind::Deref(e) | ExprKind::IndexPointer(e, _) => lends(e),
@@ -342,8 +342,7 @@ fn lends(e: &Expr) -> bool {
 /// Makes the loans that were made for a value ones that are only read through.
 pub(crate) fn lend_for_reading(e: &mut Expr) {
     match &mut *e.kind {
-        ExprKind::Borrow(kind @ BorrowKind::Shared, _) => *kind = BorrowKind::Read,
-        ExprKind::Borrow(kind @ BorrowKind::Slot, _) => *kind = BorrowKind::Sight,
+        ExprKind::Borrow(kind, _) => *kind = kind.given_to_readers(),
         ExprKind::Convert(_, e) | ExprKind::PtrAdd(e, ..) | ExprKind::AddrOf(e) | ExprKind::Decay(e) => {
             lend_for_reading(e)
         }

@@ -836,7 +836,15 @@ pub enum BorrowKind {
 impl BorrowKind {
     /// Whether what is lent is the place itself, by its address, and not the pointer that is in it.
     pub fn by_address(self) -> bool {
-        matches!(self, BorrowKind::Slot | BorrowKind::Sight)
+        match self {
+            BorrowKind::Slot | BorrowKind::Sight => true,
+            BorrowKind::Shared
+            | BorrowKind::View
+            | BorrowKind::Any
+            | BorrowKind::Lend
+            | BorrowKind::Read
+            | BorrowKind::Look => false,
+        }
     }
 
     /// Whether no one else may use it meanwhile.
@@ -902,6 +910,20 @@ impl BorrowKind {
         }
     }
 
+    /// What it is where the call that it is made for only reads through it.
+    pub fn given_to_readers(self) -> BorrowKind {
+        match self {
+            BorrowKind::Shared => BorrowKind::Read,
+            BorrowKind::Slot => BorrowKind::Sight,
+            BorrowKind::View
+            | BorrowKind::Any
+            | BorrowKind::Lend
+            | BorrowKind::Sight
+            | BorrowKind::Read
+            | BorrowKind::Look => self,
+        }
+    }
+
     /// Whether nothing is changed through what is lent: such loans of one place agree.
     pub fn is_read_only(self) -> bool {
         match self {
@@ -912,7 +934,15 @@ impl BorrowKind {
 
     /// Whether it is lent to be looked at only.
     pub fn is_view(self) -> bool {
-        matches!(self, BorrowKind::View | BorrowKind::Sight)
+        match self {
+            BorrowKind::View | BorrowKind::Sight => true,
+            BorrowKind::Shared
+            | BorrowKind::Any
+            | BorrowKind::Lend
+            | BorrowKind::Slot
+            | BorrowKind::Read
+            | BorrowKind::Look => false,
+        }
     }
 
     /// Whether it is a look: for one access, in a temporary.

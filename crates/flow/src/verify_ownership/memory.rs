@@ -101,6 +101,15 @@ pub(crate) enum Base {
     Object(Token),
 }
 
+impl Base {
+    fn object(self) -> Option<Token> {
+        match self {
+            Base::Object(token) => Some(token),
+            Base::Local(_) => None,
+        }
+    }
+}
+
 /// A cell of memory that is distinguished: fields from a local or an object.
 pub(crate) type Cell = (Base, Vec<u32>);
 
@@ -248,6 +257,28 @@ impl Memory {
         }
     }
 
+    /// Tokens of slots and looks, and those that have ended, that nothing but the needs of values
+    /// names, with the first that each is like: they end together, so one says what all say. A loop
+    /// that walks a list in a slot makes one more each time, and would never return to a state that
+    /// it was in.
+    fn alike(&self) -> BTreeMap<Token, Token> {
+        let mut named: BTreeSet<Token> = self.storage.values().copied().collect();
+        for ((base, _), value) in &self.cells {
+            let tested = value.test.as_ref().map(|((base, _), _)| *base);
+            named.extend([Some(*base), tested].into_iter().flatten().filter_map(Base::object));
+            named.extend(value.owned.into_iter().chain(value.points));
+        }
+        let mut first: BTreeMap<(&Thing, bool, bool), Token> = BTreeMap::new();
+        let mut alike = BTreeMap::new();
+        for (&token, thing) in self.things.iter().filter(|(token, _)| !named.contains(token)) {
+            let (in_slot, is_look) = (self.in_slots.contains(&token), self.looks.contains(&token));
+            if in_slot || is_look || !thing.alive {
+                alike.insert(token, *first.entry((thing, in_slot, is_look)).or_insert(token));
+            }
+        }
+        alike
+    }
+
     /// The state with what can be reached, tokens renumbered, so that equal situations are equal
     /// states.
     pub fn canonical(mut self) -> Memory {
@@ -260,7 +291,9 @@ impl Memory {
             ..Memory::default()
         };
         let mut order: Vec<Token> = vec![];
+        let alike = self.alike();
         let name = |token: Token, names: &mut BTreeMap<Token, Token>, order: &mut Vec<Token>| {
+            let token = alike.get(&token).copied().unwrap_or(token);
             *names.entry(token).or_insert_with(|| {
                 order.push(token);
                 (order.len() - 1) as Token
@@ -324,6 +357,23 @@ pub(crate) fn plain_path(place: &Place) -> Option<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn states_that_differ_in_how_many_slots_were_passed_are_one() {
+        let alive = Thing { alive: true, zeroed: false, owed: false, lent: false, depth: 0 };
+        let passed = |slots: usize, owned: bool| {
+            let mut memory = Memory::default();
+            let tokens: Vec<Token> = (0..slots).map(|_| memory.token(alive.clone())).collect();
+            memory.in_slots.extend(tokens.iter().copied());
+            let owned = tokens.first().copied().filter(|_| owned);
+            let value = Value { owned, needs: tokens.into_iter().collect(), ..Value::unknown() };
+            memory.cells.insert((Base::Local(Local(0)), vec![]), value);
+            memory.canonical()
+        };
+        assert_eq!(passed(1, false), passed(7, false));
+        assert_ne!(passed(0, false), passed(1, false));
+        assert_ne!(passed(1, true), passed(2, true));
+    }
 
     #[test]
     fn objects_are_visited_once_however_many_paths_lead_there() {

@@ -24,7 +24,7 @@ use mir::verify::VerifyError;
 use crate::pass::Known;
 
 /// Blocks that are walked for one body at most, besides one for each block.
-const BUDGET: usize = 1_000;
+const BUDGET: usize = 10_000;
 
 /// What the walk of a body gives.
 #[derive(Debug, Default)]
