@@ -1,9 +1,9 @@
 //! Collection: what no root reaches ends. Roots are locals, globals and what lies in arenas.
 //!
 //! Locals are read word by word, globals by their types, as the ABI says: of a pointer with bounds
-//! the lower one counts, an integer keeps nothing alive. Of objects of the heap those words are read
-//! that the emitted descriptors name (`Options::layouts`), so that one which emission forgets shows:
-//! use of something that was collected is reported.
+//! the lower one counts, an integer keeps nothing alive. Of objects of the heap those words are
+//! read that the emitted descriptors name (`Options::layouts`), so that one which emission forgets
+//! shows: use of something that was collected is reported.
 
 use crate::code::*;
 use crate::library::Args;

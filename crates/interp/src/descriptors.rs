@@ -464,7 +464,8 @@ impl Machine<'_> {
         int(0)
     }
 
-    /// Writes an address to where argument `n` points to, and its length to where the next one does.
+    /// Writes an address to where argument `n` points to, and its length to where the next one
+    /// does.
     fn put_address(&mut self, a: &Args, n: usize, found: &Peer) -> R<()> {
         let [to, _, end] = a.words(n);
         let (room, length) = found.0.get();

@@ -1,5 +1,5 @@
-//! <getopt.h>, as POSIX has it. A program that gives words before options, which other libraries move
-//! to the end, is not judged.
+//! <getopt.h>, as POSIX has it. A program that gives words before options, which other libraries
+//! move to the end, is not judged.
 
 use crate::code::Val;
 use crate::library::{int, ptr, Args};
