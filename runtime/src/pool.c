@@ -576,10 +576,14 @@ void lee_world_stop_many(void) {
     }
 }
 
+bool lee_world_is_stopped(void) {
+    return pool.stopper == &lee_worker;
+}
+
 void lee_worker_waits_for_door(void) {
     uint64_t start = lee_system_time(), now = start;
     lee_lock_many();
-    while (now < pool.closed && now - start < DOOR_MOST) {
+    while (now < pool.closed && now - start < DOOR_MOST && !lee_world_is_stopped()) {
         if (anything_ready() || pool.stopper != NULL)
             lee_task_stop_here();
         else
@@ -593,10 +597,6 @@ void lee_worker_waits_for_door(void) {
 
 bool lee_worker_door_is_closed(void) {
     return __atomic_load_n(&pool.closed, __ATOMIC_RELAXED) != 0;
-}
-
-bool lee_world_is_stopped(void) {
-    return pool.stopper == &lee_worker;
 }
 
 void lee_world_go_many(void) {

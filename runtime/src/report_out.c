@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "no_pointers.h"
 #include "process.h"
 #include "reactor.h"
 #include "worker.h"
@@ -19,6 +20,7 @@ enum {
 };
 
 static char kept[LEE_REPORTS_KEPT];
+LEE_NO_POINTERS(kept)
 static size_t kept_bytes;
 static size_t lines_lost;
 

@@ -55,8 +55,9 @@ static void mark_range(struct lee_marker *marker, uintptr_t start, uintptr_t end
 
 /* A sanitizer's own tables hold no pointers into this heap that count, and are large. */
 static bool is_sanitizer(const char *name) {
-    return name != NULL && (strstr(name, "libasan") != NULL || strstr(name, "libclang_rt.") != NULL || strstr(name, "libtsan") != NULL ||
-                            strstr(name, "libubsan") != NULL || strstr(name, "liblsan") != NULL);
+    return name != NULL && (strstr(name, "libasan") != NULL || strstr(name, "libtsan") != NULL ||
+                            strstr(name, "libubsan") != NULL || strstr(name, "liblsan") != NULL ||
+                            strstr(name, "libclang_rt.") != NULL);
 }
 
 /* What is done with a range of global data. */
