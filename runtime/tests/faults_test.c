@@ -2,7 +2,9 @@
  * are seen, few are reported, and memory is back. Times are the thread's processor time, so it does not matter how busy the
  * machine is. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,7 +19,9 @@
 #include <lee/task.h>
 
 #include "../src/custodian.h"
+#include "../src/io_library.h"
 #include "../src/process.h"
+#include "../src/report_out.h"
 #include "../src/share.h"
 #include "../src/units.h"
 #include "check.h"
@@ -129,8 +133,63 @@ static void check(const char *what, const struct outcome *had, int count, int pe
     CHECK(good);
 }
 
+/* --- nobody reads them ------------------------------------------------------------------------- */
+
+static int has_much_to_say(void *arguments) {
+    struct lee_site site = {.file = "tenant.lee", .line = *(unsigned *)arguments};
+    char message[300];
+    memset(message, 'm', sizeof message - 1);
+    message[sizeof message - 1] = 0;
+    lee_fault_message(&site, message);
+    return 0;
+}
+
+static int count_of(const char *text, const char *what) {
+    int n = 0;
+    for (const char *at = text; (at = strstr(at, what)) != NULL; at++)
+        n++;
+    return n;
+}
+
+/* Standard error is a pipe that is full. All ends are seen; of the reports as much is kept as there is
+ * room for, and comes once somebody reads. */
+static void nobody_reads(void *argument) {
+    enum { PROCESSES = 600, ALL = 1 << 20 };
+    static char all[ALL], some[4096];
+    int pipes[2], seen = 0;
+    (void)argument;
+    CHECK(pipe2(pipes, O_NONBLOCK) == 0 && dup2(pipes[1], STDERR_FILENO) == STDERR_FILENO);
+    while (write(pipes[1], some, sizeof some) > 0)
+        ;
+    fcntl(STDERR_FILENO, F_SETFL, 0);
+    for (unsigned line = 1; line <= PROCESSES; line++)
+        seen += lee_process_wait(lee_process_spawn(NULL, has_much_to_say, &line, sizeof line)).how == LEE_FAULTED;
+    CHECK(seen == PROCESSES);
+    size_t had = 0, begun = 0;
+    for (int turns = 0; turns < 1000 && strstr(all + begun, "left out") == NULL; turns++) {
+        struct timespec pause = {0, 10000000};
+        ssize_t got = read(pipes[0], all + had, ALL - 1 - had);
+        had += got > 0 ? (size_t)got : 0;
+        while (begun < had && all[begun] == 0) /* what filled it */
+            begun++;
+        if (got <= 0)
+            lee_nanosleep(&pause, NULL);
+    }
+    int reports = count_of(all + begun, ": fault: mmm");
+    if (getenv("LEE_TEST_SHOW") != NULL)
+        printf("nobody reads: %d of %d reports\n", reports, PROCESSES);
+    CHECK(reports >= LEE_REPORTS_KEPT / 1000 && reports <= LEE_REPORTS_KEPT / 300);
+    CHECK(count_of(all + begun, "of reports of faults were left out: standard error was not read\n") == 1);
+    CHECK(strncmp(all + begun, "tenant.lee:1: fault: mmm", 24) == 0);
+    fflush(stdout);
+    _exit(check_failures > 0);
+}
+
 int main(int argc, char **argv) {
     lee_start(argc, argv);
+    struct child child;
+    run_child(&child, nobody_reads, NULL);
+    CHECK(child.status == 0);
     lee_share_clock = processor_time;
     run(50, 50, 50); /* what is read once of the program's tables is there */
     lee_collect();
