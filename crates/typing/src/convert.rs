@@ -833,9 +833,23 @@ impl Checker<'_> {
             );
             return self.error_node(span);
         }
+        let e = self.without_plain_cast(e);
         let e = self.bytes_view(e, q.target.quals);
         let _ = to;
         e
+    }
+
+    /// A cast between pointers to plain data without the cast, where only bytes count: its type may
+    /// not divide them (`(struct sockaddr *)&in6` is all of `in6`).
+    fn without_plain_cast(&self, e: Expr) -> Expr {
+        let ExprKind::Convert(Conv::View, inner) = &*e.kind else { return e };
+        let plain =
+            self.program.types.as_pointer(inner.ty.ty).is_some_and(|p| self.program.types.is_plain(p.target.ty));
+        if plain {
+            self.without_plain_cast(inner.clone())
+        } else {
+            e
+        }
     }
 
     /// A pointer to plain data as `fat` bytes.
