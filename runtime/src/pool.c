@@ -37,10 +37,10 @@ enum {
     SPINS = 100,            /* looks of an idle worker between two at the clock */
     WATCH = 30000,          /* nanoseconds that an idle worker waits awake */
     GUARD = 200000,         /* nanoseconds after which a worker takes over from one that calls C */
-    PATIENCE = 300000,      /* the same for which all others stand still for who waits for one that calls C */
-    NAP = 100000,           /* the same between two looks whether C has returned */
-    DOOR = 2000000,         /* the same for which nobody begins a call of C, after such a look */
-    DOOR_MOST = 50000000,   /* and for which one call is put off */
+    PATIENCE = 300000,      /* nanoseconds for which the other workers stay stopped because of one that calls C */
+    NAP = 100000,           /* nanoseconds between two checks whether C has returned */
+    DOOR = 2000000,         /* nanoseconds after such a check in which no new call of C begins */
+    DOOR_MOST = 50000000,   /* the longest, in nanoseconds, that one call is put off */
     LINGER = 16000,         /* cycles that a task that waits for a message looks for it, before it sleeps */
     LINGER_LOOKS = 20,      /* at the message, between two at the clock and at whether others can run */
     LINGER_VAIN = 4,        /* if that was in vain so often, it is tried one time in VAIN_TRIES only */
@@ -69,7 +69,7 @@ static struct {
     struct lee_worker *stopper;
     int stops;                   /* how often it stopped the others */
     int stopped;                 /* a futex: a worker has stopped */
-    uint64_t closed;             /* until when nobody begins a call of C, because somebody waits for one; 0: they do */
+    uint64_t closed;             /* no new call of C begins before this time, because one is waited for; 0: none is */
     struct lee_task *last;       /* the one that waited when a worker last became idle; null: it has ended */
     struct lee_heap *exchange;
     _Atomic unsigned events; /* something became ready, or the world goes on */
@@ -541,16 +541,20 @@ static void nap(void) {
     lee_lock_retake(depth);
 }
 
-/* Others run meanwhile, but do not begin calls of C: else one might last at any time. */
+/* Lets other processes run for a short time. It may be the end of this one. */
+static void let_others_run(const struct lee_worker *self) {
+    if (!self->idles && (anything_ready() || pool.stopper != NULL))
+        lee_task_stop_here();
+    else
+        nap();
+}
+
+/* Others run meanwhile, but begin no calls of C: otherwise there might always be one that lasts. */
 static void wait_for_c(struct lee_worker *self) {
     while (count_in_c(self) > 0) {
         __atomic_store_n(&pool.closed, lee_system_time() + DOOR, __ATOMIC_RELAXED);
-        if (!self->idles && anything_ready()) {
-            lee_task_stop_here(); /* which may be for ever */
-            self = worker_now();
-        } else {
-            nap();
-        }
+        let_others_run(self);
+        self = worker_now();
         if (pool.stopper != NULL && pool.stopper != self)
             return;
     }
@@ -584,10 +588,7 @@ void lee_worker_waits_for_door(void) {
     uint64_t start = lee_system_time(), now = start;
     lee_lock_many();
     while (now < pool.closed && now - start < DOOR_MOST && !lee_world_is_stopped()) {
-        if (anything_ready() || pool.stopper != NULL)
-            lee_task_stop_here();
-        else
-            nap();
+        let_others_run(worker_now());
         now = lee_system_time();
     }
     if (now >= pool.closed)

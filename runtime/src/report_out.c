@@ -29,8 +29,8 @@ static bool is_ready(void) {
     return poll(&error, 1, 0) == 1;
 }
 
-/* Without waiting, also if another program fills the pipe meanwhile; what is no pipe or socket may
- * not know of that. */
+/* Does not wait, even if another program fills the pipe meanwhile. Files that are not pipes or
+ * sockets may not support that. */
 static ssize_t write_some(const char *bytes, size_t length) {
     struct iovec part = {(void *)(uintptr_t)bytes, length};
     ssize_t wrote = pwritev2(STDERR_FILENO, &part, 1, -1, RWF_NOWAIT);

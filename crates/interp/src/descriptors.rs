@@ -143,7 +143,7 @@ impl Descriptors {
 }
 
 /// How long a socket waits for what it receives, in nanoseconds: 0 if as long as it takes, or if it
-/// is no socket.
+/// is not a socket.
 fn patience(fd: c_int) -> u64 {
     // SAFETY: all zero bytes are a value of this struct of numbers; the system writes one at most.
     let limit = unsafe {

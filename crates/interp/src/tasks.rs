@@ -28,7 +28,7 @@ pub enum Key {
     Queue(usize),
     /// That a descriptor can be read, or (`true`) written.
     Descriptor(i32, bool),
-    /// That somebody opens a FIFO.
+    /// That a FIFO is opened.
     Fifo(crate::descriptors::Fifo),
     /// That a signal comes.
     Signal,
