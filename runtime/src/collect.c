@@ -29,6 +29,10 @@ void lee_heap_step(struct lee_heap *heap) {
     (void)heap;
 }
 
+void lee_heap_stop_marking(struct lee_heap *heap) {
+    (void)heap;
+}
+
 bool lee_heap_poll(struct lee_heap *heap, size_t bytes) {
     (void)heap;
     (void)bytes;
@@ -162,7 +166,24 @@ static void mark_and_verify(struct lee_heap *heap, struct lee_marker *marker, bo
         lee_fault_message(NULL, wrong);
 }
 
-static void mark(struct lee_heap *heap, bool accounts) {
+/* Whether other processes may run while this one marks its heap, which they leave alone, but for one
+ * that shuts down a custodian of this process: that ends tasks, and releases what they have open. So
+ * the process has no custodian but its first, with which it ends as a whole. */
+static bool can_be_stopped(const struct lee_heap *heap) {
+    struct lee_process *process = heap->process;
+    return lee_processes_used && process != NULL && process == lee_process && process->heap == heap &&
+           lee_worker.depth == 0 && !process->names && process->accounts.first.child == NULL;
+}
+
+void lee_heap_stop_marking(struct lee_heap *heap) {
+    if (heap->marking == NULL)
+        return;
+    lee_marker_end(heap->marking);
+    heap->marking = NULL;
+    heap->collecting = false;
+}
+
+static void mark(struct lee_heap *heap, bool accounts, bool gives_way) {
     struct lee_marker marker;
     lee_marker_start(&marker, heap);
     if (heap->verify) {
@@ -171,7 +192,10 @@ static void mark(struct lee_heap *heap, bool accounts) {
         lee_account_mark(heap, &marker, NULL);
     } else {
         lee_roots_scan(heap, &marker);
+        if (gives_way && can_be_stopped(heap))
+            heap->marking = &marker;
         lee_marker_drain(&marker);
+        heap->marking = NULL;
     }
     if (heap->finalizers.first != NULL)
         lee_finalizers_process(heap, &marker);
@@ -215,7 +239,7 @@ static void count_pause(struct lee_heap *heap, uint64_t pause) {
         heap->counts.pause_most = pause;
 }
 
-void lee_heap_collect(struct lee_heap *heap) {
+static void collect(struct lee_heap *heap, bool gives_way) {
     if (heap->collecting || heap->disposing > 0 || !lee_heap_may_collect(heap))
         return;
     int error = errno; /* giving memory back may set it, and no allocation of C's does when it succeeds */
@@ -236,7 +260,7 @@ void lee_heap_collect(struct lee_heap *heap) {
     bool accounts = lee_account_due(heap);
     if (accounts) /* the tables are of one collection at a time */
         lee_lock();
-    mark(heap, accounts);
+    mark(heap, accounts, gives_way);
     heap->counts.mark_last = lee_system_time() - marking;
     end(heap, accounts, 0);
     if (accounts)
@@ -246,6 +270,10 @@ void lee_heap_collect(struct lee_heap *heap) {
     if (heap->trace)
         report(heap, 0, 0);
     errno = error;
+}
+
+void lee_heap_collect(struct lee_heap *heap) {
+    collect(heap, false);
 }
 
 /* --- a snapshot --------------------------------------------------------------------------------------------------- */
@@ -359,14 +387,14 @@ bool lee_heap_poll(struct lee_heap *heap, size_t bytes) {
         return (due || heap->stress == LEE_STRESS_NEVER) && take_over(heap, due);
     if (!due || begin_snapshot(heap))
         return false;
-    lee_heap_collect(heap);
+    collect(heap, true);
     return true;
 }
 
 void lee_collect(void) {
     struct lee_heap *heap = lee_heap_self();
     if (heap != NULL && heap->enabled)
-        lee_heap_collect(heap);
+        collect(heap, true);
     lee_task_end_slice();
 }
 

@@ -69,6 +69,7 @@ struct lee_vector {
 
 struct lee_finalizer;
 struct lee_finalizer_queue;
+struct lee_marker;
 struct lee_process;
 struct lee_weak;
 
@@ -118,6 +119,7 @@ struct lee_heap {
     unsigned disposing; /* owned objects are being freed: what is on the list is reached from nowhere, so nothing is collected */
     bool snapshot; /* a child marks (snapshot.h): blocks that are taken are young, nothing is swept or given back */
     bool collecting, enabled, trace, verify, huge, scans_globals;
+    struct lee_marker *volatile marking; /* while the process may be stopped in the marker, and ended there; else null */
     bool mending; /* some units may be broken (mend.h) */
     uint64_t mend_next; /* when it is time for the next one */
     struct {
@@ -225,12 +227,14 @@ void lee_cells_fill(uintptr_t start, size_t bytes, int value);
 /* Turns the free lists into mark bits, as if a collection had found the freed cells dead, and gives back what is empty. */
 void lee_heap_trim(struct lee_heap *heap);
 
-/* collect.c */
+/* collect.c. Others do not run meanwhile, but for what `lee_heap_poll` and `lee_collect` begin. */
 void lee_heap_collect(struct lee_heap *heap);
 /* Collects if it is time to, or begins or ends a snapshot. True if there may be cells again. */
 bool lee_heap_poll(struct lee_heap *heap, size_t bytes);
 /* The same at once: a collection, one half of a snapshot. */
 void lee_heap_step(struct lee_heap *heap);
+/* The process was stopped in the marker, if `heap->marking` is set, and does not go on there. */
+void lee_heap_stop_marking(struct lee_heap *heap);
 /* LEE_GC_STRESS: counts an allocation that left the inline path, and collects when it is time. */
 static inline void lee_heap_stress(struct lee_heap *heap) {
     if (heap->stress == LEE_STRESS_NEVER || --heap->stress_left != 0)

@@ -14,6 +14,10 @@
 #include "units.h"
 #include "valgrind.h"
 
+/* Functions that touch the heap that is marked and the marker, and nothing else. While `heap->marking` is
+ * set, the process may be stopped in them (preempt.c). */
+#define LEE_MARKING __attribute__((section("lee_marking")))
+
 enum {
     STACK_LEAST = 1 << 14, /* words */
     RANGES = 256,
@@ -24,7 +28,7 @@ enum {
 /* --- from a word to an object ---------------------------------------------------------------------------------- */
 
 /* What is not a cell: a large object, a key, or nothing. */
-static __attribute__((noinline)) bool locate_large(struct lee_chunk *chunk, uintptr_t word, struct lee_mark_entry *entry) {
+LEE_MARKING static __attribute__((noinline)) bool locate_large(struct lee_chunk *chunk, uintptr_t word, struct lee_mark_entry *entry) {
     struct lee_block *block = lee_large_find(chunk, word);
     if (block == NULL) {
         struct lee_arena *key = lee_code_at(chunk, lee_block_index(word)) == LEE_CODE_PAGES ? lee_key_at(word) : NULL;
@@ -42,7 +46,7 @@ static __attribute__((noinline)) bool locate_large(struct lee_chunk *chunk, uint
 }
 
 /* What is in no unit of the heap's own: a cell in a page of 4 KB, or nothing. */
-static __attribute__((noinline)) bool locate_small(struct lee_heap *heap, struct lee_chunk *chunk, uintptr_t word,
+LEE_MARKING static __attribute__((noinline)) bool locate_small(struct lee_heap *heap, struct lee_chunk *chunk, uintptr_t word,
                                                    struct lee_mark_entry *entry) {
     unsigned at = lee_small_place(heap, chunk, word);
     struct lee_small *page = lee_small_of(word);
@@ -240,13 +244,13 @@ LEE_UNCHECKED_INLINE uintptr_t word_at(uintptr_t at) {
     return *(const unaligned_word *)at;
 }
 
-LEE_UNCHECKED static void each_word(uintptr_t start, uintptr_t end, void (*visit)(void *, uintptr_t), void *context) {
+LEE_MARKING LEE_UNCHECKED static void each_word(uintptr_t start, uintptr_t end, void (*visit)(void *, uintptr_t), void *context) {
     for (size_t step = lee_heap_unaligned ? 1 : 8; start + 8 <= end; start += step)
         visit(context, word_at(start));
 }
 
 /* One element of any kind but conservative and traced. */
-LEE_UNCHECKED static void each_in_element(const struct lee_layout *layout, uintptr_t start,
+LEE_MARKING LEE_UNCHECKED static void each_in_element(const struct lee_layout *layout, uintptr_t start,
                                           void (*visit)(void *, uintptr_t), void *context, struct lee_marker *marker) {
     if (layout->more == NULL) {
         for (uint64_t words = layout->words; words != 0; words &= words - 1)
@@ -265,7 +269,7 @@ LEE_UNCHECKED static void each_in_element(const struct lee_layout *layout, uintp
     }
 }
 
-void lee_layout_each(const struct lee_layout *layout, uintptr_t start, uintptr_t end, void (*visit)(void *, uintptr_t),
+LEE_MARKING void lee_layout_each(const struct lee_layout *layout, uintptr_t start, uintptr_t end, void (*visit)(void *, uintptr_t),
                      void *context, struct lee_marker *marker) {
     switch (layout->kind) {
     case LEE_LAYOUT_PLAIN:
@@ -297,7 +301,7 @@ LEE_UNCHECKED static bool is_news(struct lee_heap *heap, uintptr_t word) {
     return (header_of(entry.object, entry.code) & LEE_HEADER_ALLOCATED) != 0;
 }
 
-static void push_one(void *context, uintptr_t word) {
+LEE_MARKING static void push_one(void *context, uintptr_t word) {
     struct lee_marker *marker = context;
     if (marker->observe != NULL) {
         marker->observe(marker->observer, word);
@@ -323,7 +327,7 @@ static void read_slowly(struct lee_marker *marker, const struct lee_layout *layo
 }
 
 /* Any object that the loop does not read itself. */
-LEE_UNCHECKED static __attribute__((noinline)) void visit_slowly(struct lee_marker *marker, uintptr_t object,
+LEE_MARKING LEE_UNCHECKED static __attribute__((noinline)) void visit_slowly(struct lee_marker *marker, uintptr_t object,
                                                                  uintptr_t header, size_t bytes) {
     const struct lee_layout *layout = lee_header_layout(header);
     if (layout->kind == LEE_LAYOUT_PLAIN)
@@ -333,7 +337,7 @@ LEE_UNCHECKED static __attribute__((noinline)) void visit_slowly(struct lee_mark
     read_slowly(marker, layout, object, object + bytes);
 }
 
-static __attribute__((noinline)) void visit_large(struct lee_marker *marker, uintptr_t object, unsigned code) {
+LEE_MARKING static __attribute__((noinline)) void visit_large(struct lee_marker *marker, uintptr_t object, unsigned code) {
     if (code == LEE_CODE_PAGES) {
         const struct lee_arena *key = (const struct lee_arena *)object;
         for (struct lee_arena_page *page = key->pages; page != NULL; page = page->older) {
@@ -375,7 +379,7 @@ LEE_UNCHECKED_INLINE size_t read_words(const struct lee_layout *layout, uintptr_
 }
 
 /* Puts the next slice of the last range on the stack. */
-LEE_UNCHECKED static void next_slice(struct lee_marker *marker) {
+LEE_MARKING LEE_UNCHECKED static void next_slice(struct lee_marker *marker) {
     struct lee_mark_range *range = &marker->ranges[marker->range_depth - 1];
     const struct lee_layout *layout = range->layout;
     size_t elements = SLICE_WORDS * 8 / layout->bytes;
@@ -396,7 +400,7 @@ LEE_UNCHECKED static void next_slice(struct lee_marker *marker) {
 
 enum { CODE_SHIFT = LEE_MARK_CODE_SHIFT };
 
-__attribute__((noinline)) bool lee_find_large(struct lee_chunk *chunk, uintptr_t word, struct lee_found *found) {
+LEE_MARKING __attribute__((noinline)) bool lee_find_large(struct lee_chunk *chunk, uintptr_t word, struct lee_found *found) {
     struct lee_mark_entry entry;
     if (!locate_large(chunk, word, &entry))
         return false;
@@ -404,7 +408,7 @@ __attribute__((noinline)) bool lee_find_large(struct lee_chunk *chunk, uintptr_t
     return true;
 }
 
-__attribute__((noinline)) bool lee_find_small(struct lee_heap *heap, struct lee_chunk *chunk, uintptr_t word,
+LEE_MARKING __attribute__((noinline)) bool lee_find_small(struct lee_heap *heap, struct lee_chunk *chunk, uintptr_t word,
                                               struct lee_found *found) {
     unsigned at = lee_small_place(heap, chunk, word);
     struct lee_small *page = lee_small_of(word);
@@ -458,7 +462,7 @@ LEE_UNCHECKED_INLINE unsigned classify_each(struct lee_heap *heap, const uintptr
     return (unsigned)(next - asked);
 }
 
-LEE_UNCHECKED static __attribute__((noinline)) unsigned classify_batch(struct lee_heap *heap, const uintptr_t *words, size_t count,
+LEE_MARKING LEE_UNCHECKED static __attribute__((noinline)) unsigned classify_batch(struct lee_heap *heap, const uintptr_t *words, size_t count,
                                                                        struct lee_found *asked) {
     return classify_each(heap, words, count, asked, true);
 }
@@ -493,7 +497,7 @@ LEE_UNCHECKED_INLINE unsigned mark_each(const struct lee_found *asked, unsigned 
     return (unsigned)(next - fresh);
 }
 
-LEE_UNCHECKED static __attribute__((noinline)) unsigned mark_batch(const struct lee_found *asked, unsigned count, struct lee_found *fresh) {
+LEE_MARKING LEE_UNCHECKED static __attribute__((noinline)) unsigned mark_batch(const struct lee_found *asked, unsigned count, struct lee_found *fresh) {
     return mark_each(asked, count, fresh, true, LEE_COUNT_NOTHING);
 }
 
@@ -660,7 +664,7 @@ LEE_UNCHECKED_INLINE void drain_with(struct lee_marker *marker, bool batches, en
         marker->charged += charged;
 }
 
-LEE_UNCHECKED static void drain_batches(struct lee_marker *marker) {
+LEE_MARKING LEE_UNCHECKED static void drain_batches(struct lee_marker *marker) {
     drain_with(marker, true, LEE_COUNT_NOTHING);
 }
 
@@ -675,7 +679,7 @@ LEE_UNCHECKED static void drain_in_sets(struct lee_marker *marker) {
 }
 
 /* For measurements: one word after the other. */
-LEE_UNCHECKED static void drain_plainly(struct lee_marker *marker) {
+LEE_MARKING LEE_UNCHECKED static void drain_plainly(struct lee_marker *marker) {
     drain_with(marker, false, LEE_COUNT_NOTHING);
 }
 

@@ -30,6 +30,7 @@
 #include "poison.h"
 #include "preempt_land.h"
 #include "reactor.h"
+#include "process.h"
 #include "task.h"
 #include "worker.h"
 
@@ -74,9 +75,18 @@ static bool is_code(uintptr_t pc) {
     return pc - (uintptr_t)__start_lee_text < (uintptr_t)__stop_lee_text - (uintptr_t)__start_lee_text;
 }
 
-/* Whether it stands in code of the program, or in a leaf that this code called. */
+/* The marker (mark.c); none in a program of C only that makes no heap. */
+extern const char __start_lee_marking[] __attribute__((weak)), __stop_lee_marking[] __attribute__((weak));
+
+static bool is_marking(uintptr_t pc) {
+    const struct lee_heap *heap = lee_process->heap;
+    return heap != NULL && heap->marking != NULL &&
+           pc - (uintptr_t)__start_lee_marking < (uintptr_t)__stop_lee_marking - (uintptr_t)__start_lee_marking;
+}
+
+/* Whether it stands in code of the program, in a leaf that this code called, or in the marker. */
 static bool can_be_stopped(const struct lee_stand *stand) {
-    return is_code(stand->pc) || (lee_preempt_is_leaf(stand->pc) && is_code(lee_leaf_caller(stand)));
+    return is_code(stand->pc) || (lee_preempt_is_leaf(stand->pc) && is_code(lee_leaf_caller(stand))) || is_marking(stand->pc);
 }
 
 /* Not at equal distances: a loop could keep step. */

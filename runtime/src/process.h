@@ -86,6 +86,7 @@ struct lee_process {
     uint8_t asked;     /* LEE_ASKED_... (top.h) */
     uint64_t number;   /* in the order in which processes are made; 1 for the first. 0: it is a thread of C's */
     bool stopped;      /* where it computed, so it cannot be collected (preempt.c) */
+    bool names;        /* it is making objects for processes that a message names, with the lock */
     uint8_t watch;     /* how often more, when it is entered, the reactor is looked at while it runs */
     struct lee_group *groups; /* of its custodians */
     struct lee_share *share;  /* null: it is in the queue of those without */

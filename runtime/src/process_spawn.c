@@ -198,7 +198,9 @@ static struct lee_pid *pid_of(struct lee_process_record *record) {
     if (entry != NULL)
         return (struct lee_pid *)entry->value;
     lee_address_ask(self->pids);
+    self->names = true;
     struct lee_pid *pid = lee_heap_alloc_typed(NULL, sizeof *pid, &pid_layout);
+    self->names = false;
     if (!lee_address_reserve(&self->pids))
         lee_fault_memory(NULL, sizeof *self->pids);
     pid->record = record;
@@ -259,6 +261,8 @@ static void say_ended(struct lee_process *process) {
 static void release(struct lee_process *process, bool standing) {
     if (process->asked != LEE_ASKED_NOTHING)
         lee_top_ends(process);
+    if (process->heap != NULL)
+        lee_heap_stop_marking(process->heap); /* the marker lies on the stack of one of its tasks */
     lee_tasks_drop(process, standing);
     process->tasks.running = &process->tasks.first; /* others lie in the heap */
     struct beginning *beginning = (struct beginning *)(void *)process;
@@ -475,11 +479,10 @@ static struct lee_process *make(int (*entry)(void *), const void *arguments, siz
 /* With the lock. */
 static uint64_t last_number = 1;
 
-static struct lee_pid *spawn(const struct lee_site *site, int (*entry)(void *), const void *arguments, size_t bytes,
-                             const struct lee_owned *owned, bool question) {
+static struct lee_pid *spawn(struct lee_pid *pid, const struct lee_site *site, int (*entry)(void *), const void *arguments,
+                             size_t bytes, const struct lee_owned *owned, bool question) {
     struct lee_custodian *custodian = lee_task_self()->entered;
     lee_group_ask_spawn(custodian, LEE_STACK_CHARGE + bytes + lee_globals_bytes());
-    struct lee_pid *pid = lee_heap_try_alloc_typed(sizeof *pid, &pid_layout);
     struct lee_process_record *record = pid != NULL && bytes <= ARGUMENTS_MOST ? new_record() : NULL;
     struct lee_group *group = record == NULL ? NULL : lee_group_of(custodian);
     if (group != NULL && group->shut) { /* it is over before it begins */
@@ -526,8 +529,9 @@ struct lee_pid *lee_process_spawn_with(const struct lee_site *site, int (*entry)
         lee_task_used(); /* with LEE_SEED there is one worker */
         lee_pool_begin();
     }
+    struct lee_pid *pid = lee_heap_try_alloc_typed(sizeof *pid, &pid_layout); /* without the lock: it may collect */
     lee_lock();
-    struct lee_pid *pid = spawn(site, entry, arguments, bytes, owned, question);
+    pid = spawn(pid, site, entry, arguments, bytes, owned, question);
     lee_unlock();
     return pid;
 }

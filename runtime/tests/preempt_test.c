@@ -29,6 +29,12 @@
 #include "../src/units.h"
 #include "check.h"
 
+/* With several workers a process may compute alone, and is not stopped. */
+static bool one_worker(void) {
+    const char *workers = getenv("LEE_WORKERS");
+    return workers != NULL && strcmp(workers, "1") == 0;
+}
+
 /* Shared by all processes: it is not in the sections of LEE_IN_GLOBALS. */
 static volatile uint64_t turns[8];
 
@@ -216,8 +222,7 @@ static void test_registers(void) {
     }
     for (int i = 0; i < 8; i++)
         CHECK(lee_process_wait(pids[i]).status == 0);
-    /* With several workers each may compute alone, and is not stopped. */
-    CHECK(getenv("LEE_WORKERS") != NULL || lee_preempt_stops > before + 8);
+    CHECK(!one_worker() || lee_preempt_stops > before + 8);
 }
 
 /* --- kills ----------------------------------------------------------------------------------- */
@@ -291,6 +296,69 @@ static void test_kills(int count) {
     CHECK(lee_heap_validate(lee_heap_self()) == NULL);
 }
 
+/* --- the collector --------------------------------------------------------------------------- */
+
+enum { NODES = UNDER_ASAN ? 60000 : 300000 };
+
+/* Collects what it made again and again. All that it made is there afterwards. */
+LEE_CODE static int marks(void *argument) {
+    int rounds = *(int *)argument;
+    struct node *kept = NULL;
+    for (size_t i = 0; i < NODES; i++) {
+        struct node *node = lee_new_typed(&node_layout, LEE_TYPED, sizeof *node, false);
+        node->next = kept;
+        node->value = i;
+        kept = node;
+    }
+    uint64_t before = lee_preempt_stops;
+    turns[0] = 1;
+    for (int i = 0; i < rounds; i++)
+        lee_collect();
+    turns[1] = lee_preempt_stops - before;
+    size_t count = 0;
+    for (const struct node *at = kept; at != NULL; at = at->next)
+        count += at->value == NODES - 1 - count;
+    return count == NODES ? lee_heap_validate(lee_heap_self()) == NULL : 2;
+}
+
+static struct lee_pid *start_marking(int rounds) {
+    const struct timespec pause = {0, 1000000};
+    turns[0] = 0;
+    struct lee_pid *pid = lee_process_spawn(NULL, marks, &rounds, sizeof rounds);
+    while (turns[0] == 0)
+        CHECK(lee_nanosleep(&pause, NULL) == 0);
+    return pid;
+}
+
+/* Whoever waits beside a process that collects does not wait for the end of its marking. Only that one
+ * can be stopped here, and hardly elsewhere. */
+static void test_marking(void) {
+    enum { ROUNDS = 20 };
+    const struct timespec pause = {0, 100000};
+    struct lee_pid *pid = start_marking(ROUNDS);
+    for (int i = 0; i < 1000; i++)
+        CHECK(lee_nanosleep(&pause, NULL) == 0);
+    CHECK(lee_process_wait(pid).status == 1);
+    CHECK(!one_worker() || turns[1] > 2 * ROUNDS);
+}
+
+/* One that is ended where it marks leaves nothing behind. */
+static void test_kills_in_marking(int count) {
+    size_t charged = 0;
+    for (int i = 0; i < count; i++) {
+        struct timespec pause = {0, (long)(random_number() % 400000)};
+        struct lee_pid *pid = start_marking(1 << 30);
+        CHECK(lee_nanosleep(&pause, NULL) == 0);
+        lee_process_kill(pid);
+        CHECK(lee_process_wait(pid).how == LEE_KILLED);
+        if (i == count / 4)
+            charged = lee_memory_charged();
+    }
+    lee_collect();
+    lee_heap_idle(lee_heap_self());
+    CHECK(lee_memory_charged() <= charged + (256 << 10));
+}
+
 /* --- the first process ----------------------------------------------------------------------- */
 
 static volatile int told; /* gcc 12 with UBSan reads a volatile `bool` once */
@@ -319,6 +387,8 @@ int main(int argc, char **argv) {
     test_waits_beside();
     test_registers();
     test_kills(count);
+    test_marking();
+    test_kills_in_marking(count / 50 + 2);
     if (!UNDER_ASAN) /* whose memcpy is not libc's */
         test_copies();
     if (getenv("PREEMPT_TEST_SHOW") != NULL)
