@@ -596,14 +596,6 @@ static struct {
     size_t faults;
 } unseen;
 
-static uint64_t cycles(void) {
-#ifdef __x86_64__
-    return __builtin_ia32_rdtsc();
-#else
-    return 2 * lee_system_time();
-#endif
-}
-
 /* Of one task, or with null of all of the process. */
 static void forget_unseen(const struct lee_process *process, const struct lee_task *task) {
     for (unsigned i = 0; i < unseen.count;) {
@@ -641,7 +633,7 @@ struct lee_process *lee_group_note_stack(struct lee_task *task) {
         unseen.at[unseen.count].task = task;
         unseen.at[unseen.count++].process = task->process;
     }
-    if (unseen.count < UNSEEN_MOST && cycles() - unseen.since < UNSEEN_CYCLES)
+    if (unseen.count < UNSEEN_MOST && lee_cycles() - unseen.since < UNSEEN_CYCLES)
         return NULL;
     size_t faults = lee_system_faults();
     bool any = faults != unseen.faults;
@@ -654,7 +646,7 @@ struct lee_process *lee_group_note_stack(struct lee_task *task) {
         }
     }
     unseen.faults = faults;
-    unseen.since = cycles();
+    unseen.since = lee_cycles();
     return NULL;
 }
 

@@ -172,7 +172,8 @@ void lee_heap_delete(struct lee_heap *heap) {
     if (heap->snapshot)
         lee_snapshot_end(heap);
 #endif
-    lee_sweep_finish(heap);
+    if (heap->blocks_of != NULL)
+        lee_sweep_finish(heap);
     for (struct lee_unit *unit = heap->units; unit != NULL; unit = unit->next) {
         struct lee_chunk *chunk = lee_chunk_describing(unit);
         size_t first = lee_first_block(chunk, unit);

@@ -75,14 +75,6 @@ static struct {
     _Atomic unsigned events; /* something became ready, or the world goes on */
 } pool;
 
-static uint64_t cycles(void) {
-#if defined(__x86_64__)
-    return __builtin_ia32_rdtsc();
-#else
-    return 2 * lee_system_time();
-#endif
-}
-
 /* --- waking ----------------------------------------------------------------------------------- */
 
 void lee_worker_ring(void) {
@@ -94,9 +86,15 @@ void lee_worker_ring(void) {
 
 static void wake(struct lee_worker *worker) {
     if (worker->sleeps) {
+        struct lee_worker **wakes = lee_worker.wakes;
         worker->sleeps = false;
         __atomic_store_n(&worker->woken, 1, __ATOMIC_RELEASE);
-        lee_futex_wake(&worker->woken);
+        if (wakes[0] == NULL)
+            wakes[0] = worker;
+        else if (wakes[1] == NULL)
+            wakes[1] = worker;
+        else
+            lee_futex_wake(&worker->woken);
     } else if (worker == pool.polls) {
         lee_worker_ring();
     }
@@ -265,14 +263,15 @@ void lee_worker_ready(struct lee_process *process) {
         return;
     struct lee_worker *self = &lee_worker, *worker = process->pinned != NULL ? process->pinned : self;
     bool crowd = worker->head != NULL, watched = pool.spinning > 0;
-    bool waits_long = worker == self && self->runs != NULL && self->runs->wakes_and_runs;
+    bool elsewhere = worker == self && self->runs != NULL && self->runs->wakes_and_runs;
     process->queued = true;
-    process->ready_since = cycles();
+    process->ready_since = lee_cycles();
     if (self->woke_at == 0)
         self->woke_at = process->ready_since;
-    if (waits_long)
+    if (elsewhere)
         process->ready_since -= STOLEN_AFTER + 1;
-    note_event();
+    if (elsewhere || crowd || worker != self || process->share != NULL)
+        note_event(); /* else it is not to be taken yet */
     if (process->share != NULL) {
         crowd = lee_shares_ready > 0;
         lee_share_ready(process);
@@ -288,7 +287,7 @@ void lee_worker_ready(struct lee_process *process) {
         return;
     }
     lee_task_arm();
-    if (!watched && (crowd || waits_long || is_fresh(process)))
+    if (!watched && (crowd || elsewhere || is_fresh(process)))
         wake_another();
 }
 
@@ -307,18 +306,28 @@ static bool may_move(const struct lee_process *process) {
 
 /* A process that waits in the queue of another worker and need not run there. */
 static struct lee_process *steal(const struct lee_worker *self) {
-    uint64_t now = cycles();
+    uint64_t now = lee_cycles();
     for (int i = 1; i < pool.count; i++) {
         struct lee_worker *from = pool.workers[(self->number + i) % pool.count];
         if (from == NULL)
             continue;
         for (struct lee_process *process = from->head; process != NULL; process = process->queue_next) {
-            bool old = now - process->ready_since > STOLEN_AFTER || is_fresh(process) || process != from->head;
+            bool old = now - process->ready_since > STOLEN_AFTER || process != from->head;
             if (may_move(process) && old)
                 return process;
         }
     }
     return NULL;
+}
+
+/* Whether there is one that has not waited long enough yet. */
+static bool may_steal_soon(const struct lee_worker *self) {
+    for (int i = 0; i < pool.count; i++) {
+        const struct lee_worker *from = pool.workers[i];
+        if (from != NULL && from != self && from->head != NULL && may_move(from->head))
+            return true;
+    }
+    return false;
 }
 
 /* It was its turn when another worker chose, but it has to run on this one. */
@@ -404,7 +413,7 @@ LEE_UNWATCHED bool lee_worker_linger(const int32_t *number, const bool *flag) {
         return false;
     if (self->vain >= LINGER_VAIN && ++self->vain % VAIN_TRIES != 0)
         return false;
-    for (uint64_t start = cycles(); cycles() - start < LINGER && !lee_worker_has_others();) {
+    for (uint64_t start = lee_cycles(); lee_cycles() - start < LINGER && !lee_worker_has_others();) {
         for (int i = 0; i < LINGER_LOOKS; i++) {
             if (__atomic_load_n(number, __ATOMIC_RELAXED) != 0) {
                 self->vain = 0;
@@ -692,6 +701,8 @@ static _Noreturn void idle(void) {
         }
         if ((!guards && watch()) || self->head != NULL || self->deadlocked != NULL) /* the lock was given up */
             continue;
+        if (pool.spinning == 0 && may_steal_soon(self))
+            continue;
         if (pool.guard == NULL && is_stranded()) {
             pool.guard = self;
             continue;
@@ -745,7 +756,7 @@ struct lee_task *lee_worker_next(struct lee_task *waiting, bool outside, bool yi
     struct lee_task *ran = process->tasks.running;
     bool over = self->over == process;
     if (self->woke_at != 0) { /* the next time, it is as it was */
-        process->wakes_and_runs = cycles() - self->woke_at > STOLEN_AFTER;
+        process->wakes_and_runs = lee_cycles() - self->woke_at > STOLEN_AFTER;
         self->woke_at = 0;
     }
     if (self->idle == NULL)

@@ -7,8 +7,9 @@
 #include "process.h"
 #include "system.h"
 #include "units.h"
+#include "worker.h"
 
-enum { UNIT_PAGES = LEE_UNIT_BYTES / LEE_PAGE_BYTES, CELLS_BYTES = LEE_SMALL_CELLS * 16 };
+enum { UNIT_PAGES = LEE_UNIT_BYTES / LEE_PAGE_BYTES, CELLS_BYTES = LEE_SMALL_CELLS * 16, KEPT_MOST = 8 };
 
 _Static_assert(UNIT_PAGES == 64 * LEE_SMALL_WORDS, "a bit for each page of a unit");
 
@@ -16,6 +17,14 @@ _Static_assert(UNIT_PAGES == 64 * LEE_SMALL_WORDS, "a bit for each page of a uni
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct lee_unit *with_free; /* list of the units that have a free page */
+
+/* Pages that a worker was given back, for the next heap that it makes: they are charged and count as
+ * used, and no lock is needed for them. Threads that may end keep none. */
+static _Thread_local struct {
+    struct lee_small *first;
+    unsigned count;
+} kept;
+static atomic_size_t kept_pages; /* by all */
 
 static struct lee_small_unit *detail_of(struct lee_unit *unit) {
     struct lee_chunk *chunk = lee_chunk_describing(unit);
@@ -87,34 +96,64 @@ struct lee_small *lee_small_take(struct lee_heap *owner) {
     struct lee_process *payer = owner == NULL ? lee_process : owner->process;
     if (lee_system_fails() || !lee_process_charge(payer, LEE_PAGE_BYTES))
         return NULL;
-    pthread_mutex_lock(&lock);
-    uintptr_t start = take_page();
-    pthread_mutex_unlock(&lock);
-    if (start == 0) {
-        lee_process_uncharge(payer, LEE_PAGE_BYTES);
-        return NULL;
+    struct lee_small *page = kept.first;
+    if (page != NULL) {
+        kept.first = page->next;
+        kept.count--;
+        atomic_fetch_sub_explicit(&kept_pages, 1, memory_order_relaxed);
+        page->next = NULL;
+    } else {
+        pthread_mutex_lock(&lock);
+        uintptr_t start = take_page();
+        pthread_mutex_unlock(&lock);
+        if (start == 0) {
+            lee_process_uncharge(payer, LEE_PAGE_BYTES);
+            return NULL;
+        }
+        page = lee_small_of(start);
     }
-    struct lee_small *page = lee_small_of(start);
     atomic_store_explicit(&page->owner, owner, memory_order_release);
     return page;
 }
 
-void lee_small_give(struct lee_small *page) {
+static void give_page(struct lee_small *page) {
     uintptr_t start = lee_small_start(page);
     struct lee_unit *unit = lee_unit_in(lee_chunk_at(page), start);
     struct lee_small_unit *detail = detail_of(unit);
-    const struct lee_heap *owner = atomic_load_explicit(&page->owner, memory_order_relaxed);
-    lee_process_uncharge(owner->process, LEE_PAGE_BYTES); /* who runs may be another */
     size_t at = (start & (LEE_UNIT_BYTES - 1)) / LEE_PAGE_BYTES;
-    atomic_store_explicit(&page->owner, NULL, memory_order_relaxed); /* first: from here on it is nobody's */
-    __builtin_memset(page, 0, offsetof(struct lee_small, owner)); /* as in pages that nobody had yet */
-    LEE_POISON(start, CELLS_BYTES);
     pthread_mutex_lock(&lock);
     detail->free[at / 64] |= (uint64_t)1 << at % 64;
     detail->dirty[at / 64] |= (uint64_t)1 << at % 64;
     if (detail->used-- == UNIT_PAGES)
         lee_unit_link(&with_free, unit);
     pthread_mutex_unlock(&lock);
+}
+
+void lee_small_give(struct lee_small *page) {
+    const struct lee_heap *owner = atomic_load_explicit(&page->owner, memory_order_relaxed);
+    lee_process_uncharge(owner->process, LEE_PAGE_BYTES); /* who runs may be another */
+    atomic_store_explicit(&page->owner, NULL, memory_order_relaxed); /* first: from here on it is nobody's */
+    __builtin_memset(page, 0, offsetof(struct lee_small, owner)); /* as in pages that nobody had yet */
+    LEE_POISON(lee_small_start(page), CELLS_BYTES);
+    if (lee_worker.idle == NULL || kept.count == KEPT_MOST) {
+        give_page(page);
+        return;
+    }
+    page->next = kept.first;
+    kept.first = page;
+    kept.count++;
+    atomic_fetch_add_explicit(&kept_pages, 1, memory_order_relaxed);
+}
+
+static void give_kept(void) {
+    while (kept.first != NULL) {
+        struct lee_small *page = kept.first;
+        kept.first = page->next;
+        page->next = NULL;
+        give_page(page);
+    }
+    atomic_fetch_sub_explicit(&kept_pages, kept.count, memory_order_relaxed);
+    kept.count = 0;
 }
 
 /* Neighbouring pages at a time. */
@@ -141,6 +180,7 @@ static size_t discard(struct lee_unit *unit) {
 size_t lee_small_trim(void) {
     size_t bytes = 0;
     struct lee_unit *next;
+    give_kept();
     pthread_mutex_lock(&lock);
     for (struct lee_unit *unit = with_free; unit != NULL; unit = next) {
         next = unit->next;
@@ -156,7 +196,7 @@ size_t lee_small_trim(void) {
 }
 
 size_t lee_small_charged(const struct lee_heap *heap) {
-    size_t pages = heap->small_pages + (heap->blocks_of != NULL);
+    size_t pages = heap->small_pages + (heap->blocks_of != NULL) + atomic_load_explicit(&kept_pages, memory_order_relaxed);
     pthread_mutex_lock(&lock);
     for (struct lee_unit *unit = with_free; unit != NULL; unit = unit->next) {
         for (unsigned i = 0; i < LEE_SMALL_WORDS; i++)

@@ -71,7 +71,8 @@ static inline unsigned lee_small_place(const struct lee_heap *heap, struct lee_c
 /* A page for a heap, whose cells hold anything. Null if there is no memory. */
 struct lee_small *lee_small_take(struct lee_heap *owner);
 void lee_small_give(struct lee_small *page);
-/* Gives the memory of free pages back to the system, and units of which no page is used. Returns the bytes. */
+/* Gives the memory of free pages back to the system, but for a few that other workers keep, and units of which no page is
+ * used. Returns the bytes. */
 size_t lee_small_trim(void);
 /* Bytes of the heap's pages, and of those that were given back and may be resident. */
 size_t lee_small_charged(const struct lee_heap *heap);

@@ -3,7 +3,8 @@
  * Promises: a stack is a slot of LEE_STACK_BYTES in a reserved range; only pages that were touched
  * take memory, and LEE_STACK_CHARGE of it counts against the program's limit. Custodians pay for
  * all. The slot's lowest pages are a guard: what would leave the stack traps there. A few slots
- * that were given back keep their memory for the next task, the others lose it at once.
+ * that were given back, of each worker, keep their memory for the next task; the others lose it at
+ * once.
  *
  * Guards are made by MADV_GUARD_INSTALL, which needs no mapping of its own, where the kernel has
  * it; else by mprotect, which the kernel allows some ten thousand times. */
@@ -18,6 +19,7 @@
 #include "system.h"
 #include "units.h"
 #include "valgrind.h"
+#include "worker.h"
 
 enum {
     BELOW_BYTES = 512, /* that calls below the lowest place at which a task waited may have written */
@@ -41,9 +43,19 @@ static uintptr_t fresh, fresh_end; /* slots of the last range that were never us
 
 /* A free slot has the next one's top in its highest word, and in the one below how much of it is to
  * be cleared. */
-static uintptr_t warm, cold;
-static size_t warm_count;
+static uintptr_t cold;
+static struct warm {
+    uintptr_t first;
+    size_t count;
+} warm;
+/* A worker's own, for which no lock is needed. Threads that may end keep none. */
+static _Thread_local struct warm own;
 static bool watched; /* valgrind runs the program, and is told which bytes are used anew */
+
+static void take_lock(void) {
+    while (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire))
+        ;
+}
 
 static uintptr_t *link_of(uintptr_t high) {
     return (uintptr_t *)high - 1;
@@ -79,17 +91,30 @@ static bool make_guard(uintptr_t start) {
            mprotect((void *)start, GUARD_BYTES, PROT_NONE) == 0;
 }
 
-static uintptr_t take(void) {
-    uintptr_t *list = warm != 0 ? &warm : &cold, high = *list;
-    if (high != 0) {
-        if (__builtin_expect(watched, 0))
-            lee_valgrind_defined((void *)(high - LEE_STACK_BYTES + GUARD_BYTES), LEE_STACK_BYTES - GUARD_BYTES);
-        size_t cleared = link_of(high)[-1];
+/* Takes the first slot off the list. 0: there is none. */
+static uintptr_t pop(uintptr_t *list) {
+    uintptr_t high = *list;
+    if (high != 0)
         *list = *link_of(high);
-        warm_count -= list == &warm;
-        __builtin_memset((void *)(high - cleared), 0, cleared);
+    return high;
+}
+
+static void clear(uintptr_t high) {
+    if (__builtin_expect(watched, 0))
+        lee_valgrind_defined((void *)(high - LEE_STACK_BYTES + GUARD_BYTES), LEE_STACK_BYTES - GUARD_BYTES);
+    size_t cleared = link_of(high)[-1];
+    __builtin_memset((void *)(high - cleared), 0, cleared);
+}
+
+/* With the lock. `*used`: it is to be cleared. */
+static uintptr_t take(bool *used) {
+    uintptr_t high = pop(&warm.first);
+    warm.count -= high != 0;
+    if (high == 0)
+        high = pop(&cold);
+    *used = high != 0;
+    if (high != 0)
         return high;
-    }
     if (fresh == fresh_end && !add_range())
         return 0;
     if (!make_guard(fresh))
@@ -114,38 +139,66 @@ uintptr_t lee_stack_touched(uintptr_t low, uintptr_t from) {
 uintptr_t lee_stack_take(uintptr_t *high) {
     if (lee_system_fails() || !lee_memory_charge(LEE_STACK_CHARGE))
         return 0;
-    while (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire))
-        ;
-    *high = take();
-    atomic_flag_clear_explicit(&lock, memory_order_release);
+    bool used = true;
+    *high = pop(&own.first);
+    own.count -= *high != 0;
+    if (*high == 0) {
+        take_lock();
+        *high = take(&used);
+        atomic_flag_clear_explicit(&lock, memory_order_release);
+    }
     if (*high == 0) {
         lee_memory_uncharge(LEE_STACK_CHARGE);
         return 0;
     }
+    if (used)
+        clear(*high);
     return *high - LEE_STACK_BYTES + GUARD_BYTES;
+}
+
+static void push(uintptr_t *list, uintptr_t high) {
+    *link_of(high) = *list;
+    *list = high;
+}
+
+/* Whether there is room for it among those that keep their memory. */
+static bool keep(struct warm *of, uintptr_t high) {
+    if (of->count == WARM_MOST)
+        return false;
+    push(&of->first, high);
+    of->count++;
+    return true;
+}
+
+static bool keep_for_all(uintptr_t high) {
+    take_lock();
+    bool kept = keep(&warm, high);
+    atomic_flag_clear_explicit(&lock, memory_order_release);
+    return kept;
+}
+
+static void give_cold(uintptr_t high, uintptr_t low) {
+    /* All but the highest page, which has the link. Without the lock: it takes microseconds. */
+    lee_system_discard((void *)low, high - low - LEE_STACK_ZEROS);
+    link_of(high)[-1] = LEE_STACK_ZEROS;
+    take_lock();
+    push(&cold, high);
+    atomic_flag_clear_explicit(&lock, memory_order_release);
 }
 
 void lee_stack_give(uintptr_t high, uintptr_t lowest) {
     uintptr_t low = high - LEE_STACK_BYTES + GUARD_BYTES;
     lee_listed_end((void *)low, (void *)high);
     LEE_UNPOISON(low, high - low);
-    while (atomic_flag_test_and_set_explicit(&lock, memory_order_acquire))
-        ;
     if (__builtin_expect(watched, 0))
         lee_valgrind_defined((void *)low, high - low);
-    uintptr_t *list = warm_count < WARM_MOST ? &warm : &cold;
-    warm_count += list == &warm;
     size_t cleared = high - lowest + BELOW_BYTES;
     if (cleared > high - low)
         cleared = high - low;
-    /* All but the highest page, which has the link. */
-    if (list == &cold)
-        lee_system_discard((void *)low, high - low - LEE_STACK_ZEROS);
     /* What frames leave unwritten must not look like pointers. */
-    link_of(high)[-1] = list == &cold || cleared < LEE_STACK_ZEROS ? LEE_STACK_ZEROS : cleared;
-    *link_of(high) = *list;
-    *list = high;
-    atomic_flag_clear_explicit(&lock, memory_order_release);
+    link_of(high)[-1] = cleared < LEE_STACK_ZEROS ? LEE_STACK_ZEROS : cleared;
+    if (!(lee_worker.idle != NULL ? keep(&own, high) : keep_for_all(high)))
+        give_cold(high, low);
     lee_memory_uncharge(LEE_STACK_CHARGE);
 }
 

@@ -12,7 +12,10 @@
 _Thread_local struct lee_worker lee_worker __attribute__((tls_model("initial-exec")));
 bool lee_many;
 
-enum { SPINS = 100 /* looks at the lock before its thread sleeps */ };
+enum {
+    AWAKE = 40000, /* cycles that a thread waits for the lock before it sleeps, which costs about as much */
+    LOOKS = 10     /* at the lock, between two at the clock */
+};
 
 void lee_futex_wait(int *word, int value) {
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
@@ -32,12 +35,14 @@ void lee_futex_wake(int *word) {
 static int lock;
 
 static __attribute__((noinline)) void take_slowly(void) {
-    for (int i = 0; i < SPINS; i++) {
-        int none = 0;
-        if (__atomic_load_n(&lock, __ATOMIC_RELAXED) == 0 &&
-            __atomic_compare_exchange_n(&lock, &none, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-            return;
-        lee_relax();
+    for (uint64_t start = lee_cycles(); lee_cycles() - start < AWAKE;) {
+        for (int i = 0; i < LOOKS; i++) {
+            int none = 0;
+            if (__atomic_load_n(&lock, __ATOMIC_RELAXED) == 0 &&
+                __atomic_compare_exchange_n(&lock, &none, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+                return;
+            lee_relax();
+        }
     }
     int error = errno;
     while (__atomic_exchange_n(&lock, 2, __ATOMIC_ACQUIRE) != 0)
@@ -51,12 +56,26 @@ void lee_lock_many(void) {
         take_slowly();
 }
 
-void lee_unlock_many(void) {
-    if (--lee_worker.depth != 0 || __atomic_exchange_n(&lock, 0, __ATOMIC_RELEASE) != 2)
-        return;
+/* Of threads that were told with the lock, and those that wait for it. */
+static __attribute__((noinline)) void wake_others(bool waiting) {
     int error = errno;
-    lee_futex_wake(&lock);
+    if (waiting)
+        lee_futex_wake(&lock);
+    for (size_t i = 0; i < sizeof lee_worker.wakes / sizeof *lee_worker.wakes; i++) {
+        struct lee_worker *worker = lee_worker.wakes[i];
+        lee_worker.wakes[i] = NULL;
+        if (worker != NULL)
+            lee_futex_wake(&worker->woken);
+    }
     errno = error;
+}
+
+void lee_unlock_many(void) {
+    if (--lee_worker.depth != 0)
+        return;
+    bool waiting = __atomic_exchange_n(&lock, 0, __ATOMIC_RELEASE) == 2;
+    if (__builtin_expect(waiting || lee_worker.wakes[0] != NULL, 0))
+        wake_others(waiting);
 }
 
 unsigned lee_lock_drop(void) {

@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "system.h"
+
 struct lee_process;
 struct lee_task;
 
@@ -57,6 +59,7 @@ struct lee_worker {
     int looks;                  /* `turns` of a pool */
     uint64_t woke_at;           /* in cycles: when its process first woke another in this turn; 0: it has not */
     unsigned vain;              /* how often it lingered in vain, one after the other */
+    struct lee_worker *wakes[2]; /* their threads are woken when the lock is given up: that takes microseconds */
     int woken;                  /* a futex */
 };
 
@@ -81,6 +84,15 @@ static inline void lee_relax(void) {
     __builtin_ia32_pause();
 #else
     __asm__ volatile("yield");
+#endif
+}
+
+/* Of a clock that takes some nanoseconds to read: about those of the processor. */
+static inline uint64_t lee_cycles(void) {
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#else
+    return 2 * lee_system_time();
 #endif
 }
 
