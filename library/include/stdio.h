@@ -58,8 +58,8 @@ typedef struct lee_io_position { long offset; } fpos_t;
 [[lee::leaf]] trusted int fileno(FILE *f) __asm__("lee_io_fileno");
 [[lee::leaf]] trusted FILE *popen(const char *command, const char *mode) __asm__("lee_io_popen");
 [[lee::leaf]] [[lee::waits]] trusted int pclose(FILE *f) __asm__("lee_io_pclose");
-[[lee::leaf]] trusted int remove(const char *path);
-[[lee::leaf]] trusted int rename(const char *from, const char *to);
+[[lee::leaf]] trusted int remove(const char *path) __asm__("lee_remove");
+[[lee::leaf]] trusted int rename(const char *from, const char *to) __asm__("lee_rename");
 [[lee::leaf]] trusted int renameat(int directory, const char *from, int other, const char *to) __asm__("lee_renameat");
 
 /* Position and state */

@@ -34,7 +34,7 @@ trusted void quick_exit(int status) __attribute__((noreturn)) __asm__("_Exit");
 trusted int atexit(void (*function)(void)) __asm__("lee_atexit");
 [[lee::leaf]] trusted char *fat null_terminated getenv(const char *name) __asm__("lee_getenv");
 [[lee::leaf]] trusted char *fat null_terminated secure_getenv(const char *name) __asm__("lee_secure_getenv");
-[[lee::leaf]] trusted int system(const char *command);
+[[lee::leaf]] trusted int system(const char *command) __asm__("lee_system");
 
 /* Files. realpath returns a new string, and copies it to `resolved` if that is not null. */
 [[lee::leaf]] trusted int mkstemp(char *null_terminated pattern);

@@ -20,33 +20,33 @@ trusted ssize_t write(int fd, const void *counted_by(n) p, size_t n) __asm__("le
 [[lee::leaf]] trusted int isatty(int fd) __asm__("lee_isatty");
 [[lee::leaf]] [[lee::waits]] trusted int fsync(int fd) __asm__("lee_fsync");
 [[lee::leaf]] [[lee::waits]] trusted int fdatasync(int fd) __asm__("lee_fdatasync");
-[[lee::leaf]] trusted void sync(void);
+[[lee::leaf]] trusted void sync(void) __asm__("lee_sync");
 [[lee::leaf]] trusted int ftruncate(int fd, off_t length) __asm__("lee_ftruncate");
 [[lee::leaf]] trusted int lockf(int fd, int command, off_t length) __asm__("lee_lockf");
 [[lee::leaf]] trusted int ttyname_r(int fd, char *counted_by(n) name, size_t n) __asm__("lee_ttyname_r");
 
 /* Names */
-[[lee::leaf]] trusted int access(const char *path, int mode);
+[[lee::leaf]] trusted int access(const char *path, int mode) __asm__("lee_access");
 [[lee::leaf]] trusted int faccessat(int directory, const char *path, int mode, int flags) __asm__("lee_faccessat");
-[[lee::leaf]] trusted int truncate(const char *path, off_t length);
-[[lee::leaf]] trusted int unlink(const char *path);
+[[lee::leaf]] trusted int truncate(const char *path, off_t length) __asm__("lee_truncate");
+[[lee::leaf]] trusted int unlink(const char *path) __asm__("lee_unlink");
 [[lee::leaf]] trusted int unlinkat(int directory, const char *path, int flags) __asm__("lee_unlinkat");
-[[lee::leaf]] trusted int rmdir(const char *path);
-[[lee::leaf]] trusted int link(const char *from, const char *to);
-[[lee::leaf]] trusted int symlink(const char *target, const char *path);
-[[lee::leaf]] trusted ssize_t readlink(const char *path, char *counted_by(n) target, size_t n);
+[[lee::leaf]] trusted int rmdir(const char *path) __asm__("lee_rmdir");
+[[lee::leaf]] trusted int link(const char *from, const char *to) __asm__("lee_link");
+[[lee::leaf]] trusted int symlink(const char *target, const char *path) __asm__("lee_symlink");
+[[lee::leaf]] trusted ssize_t readlink(const char *path, char *counted_by(n) target, size_t n) __asm__("lee_readlink");
 [[lee::leaf]] trusted ssize_t readlinkat(int directory, const char *path, char *counted_by(n) target, size_t n) __asm__("lee_readlinkat");
-[[lee::leaf]] trusted int chown(const char *path, uid_t owner, gid_t group);
+[[lee::leaf]] trusted int chown(const char *path, uid_t owner, gid_t group) __asm__("lee_chown");
 [[lee::leaf]] trusted int fchown(int fd, uid_t owner, gid_t group) __asm__("lee_fchown");
-[[lee::leaf]] trusted int lchown(const char *path, uid_t owner, gid_t group);
+[[lee::leaf]] trusted int lchown(const char *path, uid_t owner, gid_t group) __asm__("lee_lchown");
 [[lee::leaf]] trusted char *fat null_terminated getcwd([[lee::optional]] char *counted_by(n) path, size_t n) __asm__("lee_getcwd");
 [[lee::leaf]] trusted int chdir(const char *path) __asm__("lee_chdir");
 [[lee::leaf]] trusted int fchdir(int fd) __asm__("lee_fchdir");
 [[lee::leaf]] trusted int linkat(int directory, const char *from, int other, const char *to, int flags) __asm__("lee_linkat");
 [[lee::leaf]] trusted int symlinkat(const char *target, int directory, const char *path) __asm__("lee_symlinkat");
 [[lee::leaf]] trusted int fchownat(int directory, const char *path, uid_t owner, gid_t group, int flags) __asm__("lee_fchownat");
-[[lee::leaf]] trusted int euidaccess(const char *path, int mode);
-[[lee::leaf]] trusted int eaccess(const char *path, int mode);
+[[lee::leaf]] trusted int euidaccess(const char *path, int mode) __asm__("lee_euidaccess");
+[[lee::leaf]] trusted int eaccess(const char *path, int mode) __asm__("lee_eaccess");
 [[lee::leaf]] trusted long pathconf(const char *path, int name);
 [[lee::leaf]] trusted long fpathconf(int fd, int name) __asm__("lee_fpathconf");
 

@@ -4,6 +4,6 @@
 
 #include_next <utime.h>
 
-[[lee::leaf]] trusted int utime(const char *path, const struct utimbuf *times);
+[[lee::leaf]] trusted int utime(const char *path, const struct utimbuf *times) __asm__("lee_utime");
 
 #endif

@@ -2,13 +2,17 @@
  *
  * Promises: what lee/container.h says. The list is a treap by address; objects on it do not
  * overlap, and an object's priority is a hash of its address, so its depth is about twice the
- * logarithm. It belongs to the thread that runs Leeward code, as heaps do. */
+ * logarithm. Each process has one of its own, and all have one of variables of static storage, by
+ * the addresses that these are linked at. */
 #include "container.h"
 
+#include "globals_copy.h"
 #include "heap.h"
 #include "process.h"
+#include "worker.h"
 
 bool lee_listed_any;
+static struct lee_listed *variables; /* with the lock: constructors of a library may add some later */
 
 static uint64_t priority(const struct lee_listed *entry) {
     uint64_t mixed = (entry->start ^ entry->start >> 33) * 0xff51afd7ed558ccdu;
@@ -49,15 +53,24 @@ static struct lee_listed *join(struct lee_listed *low, struct lee_listed *high) 
     return tree;
 }
 
-void lee_list(struct lee_listed *entry, const void *object, size_t bytes, const struct lee_container *type) {
+static void add(struct lee_listed **at, struct lee_listed *entry, const void *object, size_t bytes, const struct lee_container *type) {
     *entry = (struct lee_listed){.start = (uintptr_t)object, .end = (uintptr_t)object + bytes, .type = type};
-    lee_listed_any = true;
     uint64_t own = priority(entry);
-    struct lee_listed **at = &lee_lists()->listed;
     while (*at != NULL && priority(*at) >= own)
         at = entry->start < (*at)->start ? &(*at)->less : &(*at)->more;
     split(*at, entry->start, &entry->less, &entry->more);
     *at = entry;
+}
+
+void lee_list(struct lee_listed *entry, const void *object, size_t bytes, const struct lee_container *type) {
+    lee_listed_any = true;
+    add(&lee_lists()->listed, entry, object, bytes, type);
+}
+
+void lee_list_variable(struct lee_listed *entry, const void *object, size_t bytes, const struct lee_container *type) {
+    lee_lock();
+    add(&variables, entry, object, bytes, type);
+    lee_unlock();
 }
 
 void lee_unlist(struct lee_listed *entry) {
@@ -113,8 +126,7 @@ static bool in_heap(uintptr_t at, const struct lee_container *want) {
     return layout->container != NULL && at >= start && holds(layout->container, end - start, at - start, want);
 }
 
-static bool on_list(uintptr_t at, const struct lee_container *want) {
-    const struct lee_listed *entry = lee_lists()->listed;
+static bool on_list(const struct lee_listed *entry, uintptr_t at, const struct lee_container *want) {
     while (entry != NULL) {
         if (at < entry->start)
             entry = entry->less;
@@ -126,10 +138,19 @@ static bool on_list(uintptr_t at, const struct lee_container *want) {
     return false;
 }
 
+static bool is_variable(uintptr_t at, const struct lee_container *want) {
+    if (lee_globals_linked != NULL)
+        at = lee_globals_linked(at);
+    lee_lock();
+    bool is = on_list(variables, at, want);
+    lee_unlock();
+    return is;
+}
+
 void lee_check_container(const struct lee_site *site, const void *member, size_t offset, const struct lee_container *type) {
     if (member == NULL)
         return;
     uintptr_t at = (uintptr_t)member - offset;
-    if (!in_heap(at, type) && !on_list(at, type))
+    if (!in_heap(at, type) && !on_list(lee_lists()->listed, at, type) && !is_variable(at, type))
         lee_fault_container(site, type->name);
 }

@@ -23,6 +23,7 @@
 
 #include "errno_here.h"
 #include "fds.h"
+#include "foreign_stack.h"
 #include "opened.h"
 
 /* What getdents64(2) writes. */
@@ -103,9 +104,9 @@ struct lee_dir *lee_dir_open(const char *path) {
         lee_fault_null(NULL);
     struct lee_dir *d = make();
     enum { FLAGS = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK };
-    int fd = open(path, FLAGS);
+    int fd = LEE_LASTS(int, open(path, FLAGS));
     if (fd < 0 && lee_heap_close_files())
-        fd = open(path, FLAGS);
+        fd = LEE_LASTS(int, open(path, FLAGS));
     return begin(d, lee_fd_made(fd, 0));
 }
 
@@ -133,7 +134,7 @@ static const struct record *next(struct lee_dir *d) {
     if (!lee_fd_lives(d->fd, d->life))
         return NULL;
     if (d->at == d->end) {
-        long got = syscall(SYS_getdents64, d->fd, d->records, sizeof d->records);
+        long got = LEE_LASTS(long, syscall(SYS_getdents64, d->fd, d->records, sizeof d->records));
         if (got <= 0) {
             if (got == 0 || errno == ENOENT)
                 errno = why;

@@ -36,6 +36,14 @@ void lee_foreign_run(void (*function)(void *), void *argument) {
     function(argument);
 }
 
+bool lee_call_begins(void) {
+    return false;
+}
+
+void lee_call_ends(bool told) {
+    (void)told;
+}
+
 const struct lee_foreign_stack *lee_foreign_stack_find(uintptr_t address) {
     (void)address;
     return NULL;
@@ -213,10 +221,33 @@ static void run(void (*function)(void *), void *argument) {
         lee_foreign_stack_give(stack);
 }
 
+/* The timer that was to end the slice was stopped for the call, or its signal was not sent. */
+static void end_slice_soon(void) {
+    if (__builtin_expect(lee_slice_over && !lee_slice_again, 0))
+        lee_preempt_soon();
+}
+
 void lee_foreign_run(void (*function)(void *), void *argument) {
     run(function, argument);
-    if (__builtin_expect(lee_slice_over && !lee_slice_again, 0))
-        lee_preempt_soon(); /* the timer that was to end the slice was stopped for the call */
+    end_slice_soon();
+}
+
+/* While a call of C is waited for, none is told of: whoever waits takes it for a part of the runtime, for
+ * which it waits in any case. */
+bool lee_call_begins(void) {
+    if (__builtin_expect(!lee_many, 1) || !lee_on_task_stack || lee_worker_door_is_closed())
+        return false;
+    lee_worker_calls_c();
+    return true;
+}
+
+void lee_call_ends(bool told) {
+    if (!told)
+        return;
+    int error = errno;
+    lee_worker_called_c();
+    end_slice_soon();
+    errno = error;
 }
 
 void lee_foreign_call(void (*function)(void *), void *argument) {

@@ -16,6 +16,19 @@ struct lee_foreign_stack {
 /* What `lee_foreign_call` does, for the runtime's own calls: the process never gives way in it. */
 void lee_foreign_run(void (*function)(void *), void *argument);
 
+/* A call of the system that may wait for long is about to be made by the running task, or was; on the
+ * task's own stack, so it must not need more of that than a call of the system does. The process does not
+ * give way in it. */
+bool lee_call_begins(void);
+void lee_call_ends(bool told);
+#define LEE_LASTS(type, call)                                                                                          \
+    __extension__({                                                                                                    \
+        bool told_ = lee_call_begins();                                                                                \
+        type result_ = (call);                                                                                         \
+        lee_call_ends(told_);                                                                                          \
+        result_;                                                                                                       \
+    })
+
 /* One that nobody uses, of this thread from now on; null if there is no memory. */
 struct lee_foreign_stack *lee_foreign_stack_take(void);
 void lee_foreign_stack_give(struct lee_foreign_stack *stack);

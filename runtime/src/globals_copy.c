@@ -61,6 +61,11 @@ void *lee_variable_find(const volatile void *linked) {
     return (void *)(is_copied(at) ? at + (uintptr_t)lee_delta : at);
 }
 
+uintptr_t lee_globals_linked(uintptr_t at) {
+    uintptr_t linked = at - (uintptr_t)lee_delta;
+    return is_copied(linked) ? linked : at;
+}
+
 /* All processes would share the variables of `file`. */
 _Noreturn static void refuse(const char *file) {
     struct lee_text text = {.length = 0};

@@ -17,6 +17,8 @@ size_t lee_globals_bytes(void) __attribute__((weak));
  * False if there is no memory. */
 bool lee_globals_make(struct lee_process *process, uintptr_t place);
 void lee_globals_release(struct lee_process *process);
+/* Where the variable of the running process's that lies at `at` is linked; else `at`. */
+uintptr_t lee_globals_linked(uintptr_t at) __attribute__((weak));
 struct lee_span;
 /* Visits, where they are linked, the stretches of variables that may hold pointers. */
 void lee_globals_each(bool (*visit)(void *context, struct lee_span span), void *context) __attribute__((weak));

@@ -936,7 +936,11 @@ static void shut_from_outside(struct lee_group *group, struct lee_process *self)
     lee_process_enter(maker);
     maker->tasks.running = &maker->tasks.first; /* none of it runs */
     lee_custodian_shut(group->custodian);
-    maker->tasks.running = ran->state != LEE_TASK_ENDED ? ran : &maker->tasks.first;
+    if (ran->state == LEE_TASK_ENDED) {
+        ran = &maker->tasks.first;
+        maker->stopped = false; /* that task was the one which was stopped */
+    }
+    maker->tasks.running = ran;
     lee_process_enter(self);
     lee_process_unready(self);
     if (maker->tasks.head != NULL)

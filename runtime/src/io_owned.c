@@ -3,6 +3,7 @@
 
 #include "errno_here.h"
 #include "fds.h"
+#include "foreign_stack.h"
 #include "io_owned.h"
 
 #include <fcntl.h>
@@ -11,16 +12,16 @@
 
 #define OWNED(type, name, parameters, arguments)                                                                       \
     type lee_##name parameters {                                                                                       \
-        return lee_fd_is_mine(fd) ? name arguments : -1;                                                               \
+        return lee_fd_is_mine(fd) ? LEE_LASTS(type, name arguments) : -1;                                              \
     }
 /* These return an error number. */
 #define OWNED_NUMBER(type, name, parameters, arguments)                                                                \
     type lee_##name parameters {                                                                                       \
-        return lee_fd_is_mine(fd) ? name arguments : EBADF;                                                            \
+        return lee_fd_is_mine(fd) ? LEE_LASTS(type, name arguments) : EBADF;                                           \
     }
 #define OWNED_AT(type, name, parameters, arguments)                                                                    \
     type lee_##name parameters {                                                                                       \
-        return fd == AT_FDCWD || lee_fd_is_mine(fd) ? name arguments : -1;                                             \
+        return fd == AT_FDCWD || lee_fd_is_mine(fd) ? LEE_LASTS(type, name arguments) : -1;                            \
     }
 
 OWNED(int, tcgetattr, (int fd, struct termios *settings), (fd, settings))
@@ -67,11 +68,11 @@ static bool is_directory_of_mine(int fd) {
 }
 
 int lee_linkat(int fd, const char *from, int other, const char *to, int flags) {
-    return is_directory_of_mine(fd) && is_directory_of_mine(other) ? linkat(fd, from, other, to, flags) : -1;
+    return is_directory_of_mine(fd) && is_directory_of_mine(other) ? LEE_LASTS(int, linkat(fd, from, other, to, flags)) : -1;
 }
 
 int lee_renameat(int fd, const char *from, int other, const char *to) {
-    return is_directory_of_mine(fd) && is_directory_of_mine(other) ? renameat(fd, from, other, to) : -1;
+    return is_directory_of_mine(fd) && is_directory_of_mine(other) ? LEE_LASTS(int, renameat(fd, from, other, to)) : -1;
 }
 
 int lee_isatty(int fd) {

@@ -4,6 +4,7 @@
 
 #include "errno_here.h"
 #include "fds.h"
+#include "foreign_stack.h"
 #include "io_library.h"
 #include "io_wait.h"
 #include "process.h"
@@ -54,7 +55,7 @@ char *lee_realpath(const char *path, char *resolved, char *lo, char *hi, char **
     if (path == NULL)
         lee_fault_null(NULL);
     char place[PATH_MAX]; /* memory of malloc's would be lost if the copy ended the task */
-    char *copy = copy_string(realpath(path, place), ret_lo, ret_hi);
+    char *copy = copy_string(LEE_LASTS(char *, realpath(path, place)), ret_lo, ret_hi);
     if (copy != NULL && resolved != NULL)
         lee_strcpy(resolved, lo, hi, copy);
     return copy;

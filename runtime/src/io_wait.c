@@ -13,6 +13,7 @@
 #include "io_wait.h"
 
 #include "fds.h"
+#include "foreign_stack.h"
 #include "io_disk.h"
 #include "io_library.h"
 #include "reactor.h"
@@ -286,7 +287,7 @@ int lee_open_waiting(int directory, const char *path, int flags, mode_t mode) {
     if (LEE_SUSPENDS && !both && (flags & (O_NONBLOCK | O_PATH)) == 0 && fstatat(directory, path, &about, 0) == 0 &&
         S_ISFIFO(about.st_mode))
         return open_fifo(directory, path, flags, mode);
-    return openat(directory, path, flags, mode);
+    return LEE_LASTS(int, openat(directory, path, flags, mode));
 }
 
 /* After an attempt to write a part: whether the call is over. `*done` then is its result. */

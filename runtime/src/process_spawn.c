@@ -314,6 +314,8 @@ void lee_process_end_other(struct lee_process *victim, enum lee_end_how how, con
     struct lee_process *self = lee_process;
     int error = errno;
     note_end(victim->record, how, 0, message, message != NULL ? strlen(message) : 0);
+    if (lee_shares_used)
+        lee_share_note(); /* what follows is the victim's */
     lee_process_enter(victim);
     release(victim, false);
     give_stacks(victim);

@@ -1190,6 +1190,25 @@ static void test_long_slices(void) {
     lee_share_skip();
 }
 
+/* What one computed before it ends another is not the other's. */
+static void test_kill_is_billed(void) {
+    enum { TIME = 3000000 };
+    size_t index = 0;
+    uint64_t (*clock)(void) = lee_share_clock;
+    lee_share_clock = test_clock;
+    lee_share_skip();
+    struct lee_custodian *a = lee_custodian_new(NULL);
+    struct lee_pid *victim = spawn_in(a, spins, &index, sizeof index);
+    lee_task_yield();
+    int64_t before = lee_custodian_time(a);
+    now += TIME;
+    lee_process_kill(victim);
+    CHECK(before > 0 && lee_custodian_time(a) - before < TIME);
+    lee_custodian_shutdown(a);
+    lee_share_clock = clock;
+    lee_share_skip();
+}
+
 int main(int count, char **arguments) {
     int many = count > 1 ? atoi(arguments[1]) : 1000;
     setvbuf(stdout, NULL, _IONBF, 0);
@@ -1211,6 +1230,7 @@ int main(int count, char **arguments) {
         test_shares();
         test_alone();
         test_long_slices();
+    test_kill_is_billed();
         test_wake_up();
     }
     test_limit("objects", 1, 16 * MB, keeps, 0);

@@ -25,6 +25,7 @@
 #include <lee/process.h>
 #include <lee/task.h>
 
+#include "../src/io_path.h"
 #include "../src/collect.h"
 #include "../src/custodian.h"
 #include "../src/dispose.h"
@@ -538,18 +539,26 @@ static void test_stop_beside_c(void) {
         lee_process_kill(others[i]);
 }
 
-/* Whoever is woken is in the queue of the worker that then calls C. */
-static void wake_and_call(struct lee_endpoint *end) {
+/* Whoever is woken is in the queue of the worker that then calls C, or a function of the runtime that
+ * waits as C does. */
+static void wake_and_call(struct lee_endpoint *end, bool runs_program) {
     int64_t n = 0;
     for (int i = 0; i < 20; i++)
         lee_task_yield();
+    for (int64_t end_of_spin = now() + 2000000; now() < end_of_spin;) /* idle workers fall asleep */
+        ;
     lee_channel_send(end, PING, &n, sizeof n);
-    lee_foreign_call(lasts, NULL);
+    if (runs_program) {
+        CHECK(lee_system("sleep 1") == 0);
+        atomic_store(&came_back, true);
+    } else {
+        lee_foreign_call(lasts, NULL);
+    }
 }
 
 static int wakes_and_calls(void *argument) {
     struct lee_endpoint *end = *(struct lee_endpoint **)argument;
-    wake_and_call(end);
+    wake_and_call(end, false);
     lee_channel_close(end);
     return 0;
 }
@@ -572,14 +581,15 @@ static void test_foreign_beside(void) {
         for (int i = 0; i < spinning; i++)
             lee_process_kill(spinners[i]);
     }
-    for (int first = 0; first < 2; first++) {
+    enum { ANOTHER, FIRST, FIRST_RUNS_PROGRAM, WAYS };
+    for (int way = ANOTHER; way < WAYS; way++) {
         struct lee_endpoint *ends[2];
         atomic_store(&went_on, false);
         atomic_store(&came_back, false);
         lee_channel_make(NULL, &pings, ends);
         struct lee_pid *woken = spawn_with(goes_on, ends[LEE_EXPORTER]);
-        if (first) {
-            wake_and_call(ends[LEE_IMPORTER]);
+        if (way != ANOTHER) {
+            wake_and_call(ends[LEE_IMPORTER], way == FIRST_RUNS_PROGRAM);
             lee_channel_close(ends[LEE_IMPORTER]);
         } else {
             lee_process_wait(spawn_with(wakes_and_calls, ends[LEE_IMPORTER]));

@@ -62,7 +62,10 @@ pub fn listed(unit: &mut Unit) -> String {
         let Some(container) = unit.container(global.ty.ty) else { continue };
         let name = unit.global_name(id).ident;
         let _ = writeln!(out, "static struct lee_listed lee__listed_{n};");
-        let _ = writeln!(calls, "    if ({test}) lee_list(&lee__listed_{n}, &{name}, sizeof {name}, {container});");
+        let _ = writeln!(
+            calls,
+            "    if ({test}) lee_list_variable(&lee__listed_{n}, &{name}, sizeof {name}, {container});"
+        );
     }
     if !calls.is_empty() {
         let _ = writeln!(out, "__attribute__((constructor(101))) static void lee__list_globals(void) {{\n{calls}}}");

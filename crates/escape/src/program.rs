@@ -26,7 +26,7 @@ pub struct Context<'a> {
 /// The C symbol of a function.
 pub fn symbol(program: &Program, func: &FuncRef) -> Option<String> {
     let f = program.functions.get(func.func.0 as usize)?;
-    Some(f.symbol.unwrap_or(f.name).as_str().to_string())
+    Some(mir::c_calls::name_in_c(f.symbol.unwrap_or(f.name).as_str()).to_string())
 }
 
 /// Whether other units cannot see the function.

@@ -74,9 +74,10 @@ pub fn ptr(address: u64) -> R<Option<Val>> {
 }
 
 impl Machine<'_> {
-    /// A function of the library by its C name.
+    /// A function of the library by its C name, or the runtime's.
     pub fn native(&mut self, name: &str, args: &[(Val, Repr)]) -> R<Val> {
         let args = Args(args);
+        let name = mir::c_calls::name_in_c(name);
         if let Some(value) = self.stdio(name, &args)? {
             return Ok(value);
         }

@@ -40,8 +40,9 @@ Compiles the program (- is standard input, a folder the .lee files in it) and ru
                               for the preprocessor
   -l NAME, -L DIR             libraries (in front of FILE)
   --cc PROGRAM                the C compiler
-  -W no-NAME, -w              a warning that is not wanted, by its code (no-L0601), or an error
-                              that is to be a warning: no-leak, no-free-shared; no warnings at all
+  -W no-NAME, -w              a warning that is not wanted, by its code (no-L0601) or of what
+                              processes share (no-shared-variables), or an error that is to
+                              be a warning: no-leak, no-free-shared; no warnings at all
   --time-passes               print how long each pass took
   --verify                    check the intermediate code after each pass
   --color auto|always|never   colours in messages
@@ -71,8 +72,9 @@ Without -o it is called as the first source.
                               for the preprocessor
   -l NAME, -L DIR             libraries
   --cc PROGRAM                the C compiler
-  -W no-NAME, -w              a warning that is not wanted, by its code (no-L0601), or an error
-                              that is to be a warning: no-leak, no-free-shared; no warnings at all
+  -W no-NAME, -w              a warning that is not wanted, by its code (no-L0601) or of what
+                              processes share (no-shared-variables), or an error that is to
+                              be a warning: no-leak, no-free-shared; no warnings at all
   --time-passes               print how long each pass took
   --verify                    check the intermediate code after each pass
   --color auto|always|never   colours in messages
@@ -102,8 +104,9 @@ Reports errors and warnings; - is Leeward on standard input. The status is 1 if 
                               for the preprocessor
   -std=STANDARD               the standard of plain C files (gnu17)
   --cc PROGRAM                the C compiler (for its preprocessor)
-  -W no-NAME, -w              a warning that is not wanted, by its code (no-L0601), or an error
-                              that is to be a warning: no-leak, no-free-shared; no warnings at all
+  -W no-NAME, -w              a warning that is not wanted, by its code (no-L0601) or of what
+                              processes share (no-shared-variables), or an error that is to
+                              be a warning: no-leak, no-free-shared; no warnings at all
   --time-passes               print how long each pass took
   --verify                    check the intermediate code after each pass
   --color auto|always|never   colours in messages

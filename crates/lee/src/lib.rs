@@ -27,6 +27,7 @@ pub mod run_process;
 pub mod runtime;
 pub mod scratch;
 pub mod session;
+mod shared;
 pub mod timing;
 pub mod toolchain;
 mod top;

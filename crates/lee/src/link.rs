@@ -2,7 +2,7 @@
 
 use crate::failure::{reason, Failure, Outcome};
 use crate::session::Session;
-use crate::{layouts, mismatch, report, runtime};
+use crate::{layouts, mismatch, report, runtime, shared};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -48,6 +48,7 @@ pub fn link(session: &Session, words: &[OsString], made: &[Made]) -> Outcome<()>
     let said = String::from_utf8_lossy(&out.stderr);
     if out.status.success() {
         report::note(&said);
+        report::note(&shared::warning(session, words));
         return Ok(());
     }
     let explained = mismatch::explain(&said, words, made);

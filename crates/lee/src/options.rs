@@ -313,7 +313,7 @@ fn set(command: Command, options: &mut Options, name: &str, parser: &mut Parser)
 }
 
 /// Warnings with a name of their own, beside the codes.
-const WARNINGS: &[&str] = &["leak", "free-shared"];
+const WARNINGS: &[&str] = &["leak", "free-shared", "shared-variables"];
 
 /// What follows `-W`: `no-` and the name of a warning.
 fn known_warning(said: String) -> Result<String, lexopt::Error> {

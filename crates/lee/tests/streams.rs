@@ -96,7 +96,7 @@ fn only_warnings_that_exist_are_switched_off() {
     for command in ["run", "build"] {
         lee_in(&folder, &[command, "-Wno-nonsense", "a.lee"]).expect(2);
     }
-    for right in ["-Wno-leak", "-Wno-free-shared", "-Wno-l0601", "-Wno-L0601"] {
+    for right in ["-Wno-leak", "-Wno-free-shared", "-Wno-shared-variables", "-Wno-l0601", "-Wno-L0601"] {
         lee_in(&folder, &["check", right, "a.lee"]).expect(0);
     }
 }

@@ -1,6 +1,7 @@
 //! The mid-level IR: data, text form, structural verifier.
 
 pub mod bits;
+pub mod c_calls;
 pub mod cfg;
 mod checks;
 pub mod cursors;

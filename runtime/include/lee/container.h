@@ -44,6 +44,9 @@ struct lee_listed {
 void lee_check_container(const struct lee_site *site, const void *member, size_t offset, const struct lee_container *type);
 
 void lee_list(struct lee_listed *entry, const void *object, size_t bytes, const struct lee_container *type);
+/* Of a variable of static storage, at its linked address: before `main`, or in a constructor of a library. Each process finds
+ * its own copy of it. */
+void lee_list_variable(struct lee_listed *entry, const void *object, size_t bytes, const struct lee_container *type);
 void lee_unlist(struct lee_listed *entry);
 /* The end of the function that a local is listed in. */
 LEE_INLINE void lee_unlist_local(struct lee_listed *entry) {
