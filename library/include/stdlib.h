@@ -37,9 +37,9 @@ trusted int atexit(void (*function)(void)) __asm__("lee_atexit");
 [[lee::leaf]] trusted int system(const char *command) __asm__("lee_system");
 
 /* Files. realpath returns a new string, and copies it to `resolved` if that is not null. */
-[[lee::leaf]] trusted int mkstemp(char *null_terminated pattern);
-[[lee::leaf]] trusted int mkostemp(char *null_terminated pattern, int flags);
-[[lee::leaf]] trusted int mkstemps(char *null_terminated pattern, int suffix);
+[[lee::leaf]] trusted int mkstemp(char *null_terminated pattern) __asm__("lee_mkstemp");
+[[lee::leaf]] trusted int mkostemp(char *null_terminated pattern, int flags) __asm__("lee_mkostemp");
+[[lee::leaf]] trusted int mkstemps(char *null_terminated pattern, int suffix) __asm__("lee_mkstemps");
 [[lee::leaf]] [[lee::into(pattern)]] trusted char *mkdtemp(char *null_terminated pattern);
 [[lee::leaf]] trusted char *fat null_terminated realpath(const char *path, char *fat resolved) __asm__("lee_realpath");
 [[lee::leaf]] trusted int getloadavg(double *counted_by(n) averages, int n);

@@ -22,7 +22,7 @@ trusted ssize_t write(int fd, const void *counted_by(n) p, size_t n) __asm__("le
 [[lee::leaf]] [[lee::waits]] trusted int fdatasync(int fd) __asm__("lee_fdatasync");
 [[lee::leaf]] trusted void sync(void) __asm__("lee_sync");
 [[lee::leaf]] trusted int ftruncate(int fd, off_t length) __asm__("lee_ftruncate");
-[[lee::leaf]] trusted int lockf(int fd, int command, off_t length) __asm__("lee_lockf");
+[[lee::leaf]] [[lee::waits]] trusted int lockf(int fd, int command, off_t length) __asm__("lee_lockf");
 [[lee::leaf]] trusted int ttyname_r(int fd, char *counted_by(n) name, size_t n) __asm__("lee_ttyname_r");
 
 /* Names */

@@ -3,17 +3,31 @@
 
 #include "errno_here.h"
 #include "fds.h"
+#include "foreign_stack.h"
 #include "io_library.h"
 #include "task.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 static unsigned blocks_unless(int nonblocking) {
     return nonblocking ? 0 : LEE_FD_BLOCKS;
+}
+
+int lee_mkstemp(char *pattern) {
+    return lee_fd_made(LEE_LASTS(int, mkstemp(pattern)), LEE_FD_FILE | LEE_FD_BLOCKS);
+}
+
+int lee_mkostemp(char *pattern, int flags) {
+    return lee_fd_made(LEE_LASTS(int, mkostemp(pattern, flags)), LEE_FD_FILE | LEE_FD_BLOCKS);
+}
+
+int lee_mkstemps(char *pattern, int suffix) {
+    return lee_fd_made(LEE_LASTS(int, mkstemps(pattern, suffix)), LEE_FD_FILE | LEE_FD_BLOCKS);
 }
 
 int lee_socket(int domain, int type, int protocol) {

@@ -57,6 +57,9 @@ int lee_atexit(void (*function)(void));
 int lee_gettimeofday(struct timeval *now, void *zone);
 
 /* Making and closing descriptors (io_fds.c) */
+int lee_mkstemp(char *pattern);
+int lee_mkostemp(char *pattern, int flags);
+int lee_mkstemps(char *pattern, int suffix);
 int lee_socket(int domain, int type, int protocol);
 int lee_socketpair(int domain, int type, int protocol, int fds[2]);
 int lee_pipe(int fds[2]);

@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 
 #include "errno_here.h"
+#include "io_owned.h"
 #include "io_wait.h"
 
 #include "fds.h"
@@ -24,6 +25,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -264,14 +266,19 @@ static ssize_t read_waiting(int fd, void *p, size_t n, const struct lee_left *le
     return got;
 }
 
+enum { PAUSE_LEAST = 1000000, PAUSE_MOST = 64000000 /* nanoseconds between two tries of what the system does not tell of */ };
+
+static int64_t longer(int64_t pause) {
+    return pause < PAUSE_MOST ? 2 * pause : pause;
+}
+
 static __attribute__((noinline)) int open_fifo(int directory, const char *path, int flags, mode_t mode) {
-    enum { PAUSE_LEAST = 1000000, PAUSE_MOST = 64000000 }; /* nanoseconds */
     char copy[PATH_MAX];
     if (lee_strlcpy(copy, path, sizeof copy) >= sizeof copy) {
         errno = ENAMETOOLONG;
         return -1;
     }
-    for (int64_t pause = PAUSE_LEAST;; pause = pause < PAUSE_MOST ? 2 * pause : pause) {
+    for (int64_t pause = PAUSE_LEAST;; pause = longer(pause)) {
         int fd = openat(directory, copy, flags | O_NONBLOCK, mode);
         if (fd >= 0)
             fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
@@ -288,6 +295,26 @@ int lee_open_waiting(int directory, const char *path, int flags, mode_t mode) {
         S_ISFIFO(about.st_mode))
         return open_fifo(directory, path, flags, mode);
     return LEE_LASTS(int, openat(directory, path, flags, mode));
+}
+
+int lee_flock(int fd, int operation) {
+    for (int64_t pause = PAUSE_LEAST; lee_fd_is_mine(fd); pause = longer(pause)) {
+        int done = flock(fd, LEE_SUSPENDS ? operation | LOCK_NB : operation);
+        if (done == 0 || !LEE_SUSPENDS || (operation & LOCK_NB) != 0 || errno != EWOULDBLOCK)
+            return done;
+        lee_wait_pause(pause, NULL); /* who has it may be a task of this program */
+    }
+    return -1;
+}
+
+int lee_lockf(int fd, int command, off_t length) {
+    for (int64_t pause = PAUSE_LEAST; lee_fd_is_mine(fd); pause = longer(pause)) {
+        int done = lockf(fd, LEE_SUSPENDS && command == F_LOCK ? F_TLOCK : command, length);
+        if (done == 0 || !LEE_SUSPENDS || command != F_LOCK || (errno != EAGAIN && errno != EACCES))
+            return done;
+        lee_wait_pause(pause, NULL);
+    }
+    return -1;
 }
 
 /* After an attempt to write a part: whether the call is over. `*done` then is its result. */
@@ -440,6 +467,14 @@ void lee_io_broken(int fd) {
 }
 
 #else
+
+int lee_flock(int fd, int operation) {
+    return lee_fd_is_mine(fd) ? flock(fd, operation) : -1;
+}
+
+int lee_lockf(int fd, int command, off_t length) {
+    return lee_fd_is_mine(fd) ? lockf(fd, command, length) : -1;
+}
 
 ssize_t lee_read_left(int fd, void *p, size_t n, const struct lee_left *left) {
     (void)left;

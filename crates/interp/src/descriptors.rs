@@ -241,7 +241,7 @@ pub fn ready(list: &[(c_int, bool)], milliseconds: c_int) -> Vec<(c_int, bool)> 
 
 impl Machine<'_> {
     /// Notes a number that was opened for the program, and passes it on.
-    fn opened_number(&mut self, fd: c_int) -> c_int {
+    pub fn opened_number(&mut self, fd: c_int) -> c_int {
         if fd >= 0 {
             let custodian = self.tasks.entered();
             self.io.numbers.lives += 1;
@@ -617,6 +617,33 @@ impl Machine<'_> {
         }
     }
 
+    /// A lock on a file, which another task may have: then it is tried again.
+    fn lock_number(&mut self, fd: c_int, whole: bool, a: &Args) -> R<Option<Val>> {
+        const PAUSE: u64 = 1_000_000;
+        if !self.is_mine(fd) {
+            return self.failed(libc::EBADF);
+        }
+        let how = a.int(1) as c_int;
+        let waits = if whole { how & libc::LOCK_NB == 0 } else { how == libc::F_LOCK };
+        let tried = if waits && !whole { libc::F_TLOCK } else { how };
+        // SAFETY: plain calls of the system.
+        let done = unsafe {
+            match whole {
+                true => libc::flock(fd, tried | libc::LOCK_NB),
+                false => libc::lockf(fd, tried, a.int(2) as libc::off_t),
+            }
+        };
+        self.tasks.no_deadline();
+        match error() {
+            libc::EAGAIN | libc::EACCES if done < 0 && waits => {
+                let until = self.now().saturating_add(PAUSE);
+                self.tasks.wait_for(vec![], Some(until))
+            }
+            number if done < 0 => self.failed(number),
+            _ => int(done),
+        }
+    }
+
     /// <lee/descriptor.lh>, if it is one of its functions.
     fn descriptor_object_call(&mut self, name: &str, a: &Args) -> R<Option<Val>> {
         match name {
@@ -744,6 +771,7 @@ impl Machine<'_> {
             "read" => return self.read_number(fd, a.ptr(1), a.size(2)),
             "write" => return self.write_number(fd, a.ptr(1), a.size(2)),
             "close" => return self.close_number(fd),
+            "flock" | "lockf" => return self.lock_number(fd, name == "flock", a),
             "poll" => return self.poll_numbers(a),
             "open" => return self.open_number(a.ptr(0), a.int(1) as c_int, a.int(2) as libc::mode_t),
             "creat" => {

@@ -198,7 +198,7 @@ impl Machine<'_> {
                 self.put_bytes(a.ptr(0), text.as_bytes())?;
                 match name {
                     "mkdtemp" => ptr(if result == 1 { a.ptr(0) } else { 0 }),
-                    _ => int(result),
+                    _ => int(self.opened_number(result as i32)),
                 }
             }
             "mkdir" => {

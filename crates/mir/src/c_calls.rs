@@ -1,4 +1,5 @@
-//! The system's functions that the runtime only tells of to other workers (`runtime/src/io_path.c`).
+//! The system's functions that the runtime only tells of to other workers (`runtime/src/io_path.c`),
+//! or notes the descriptor of.
 
 /// In C. In the runtime `lee_` stands in front.
 const TOLD: &[&str] = &[
@@ -13,6 +14,9 @@ const TOLD: &[&str] = &[
     "mkdir",
     "mkfifo",
     "mknod",
+    "mkostemp",
+    "mkstemp",
+    "mkstemps",
     "readlink",
     "remove",
     "rename",

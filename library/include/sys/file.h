@@ -4,6 +4,6 @@
 
 #include_next <sys/file.h>
 
-trusted int flock(int fd, int operation) __asm__("lee_flock");
+[[lee::leaf]] [[lee::waits]] trusted int flock(int fd, int operation) __asm__("lee_flock");
 
 #endif

@@ -106,6 +106,10 @@ void lee_list(struct lee_listed *entry, const void *object, size_t bytes, const 
     (void)entry, (void)object, (void)bytes, (void)type;
 }
 
+void lee_list_variable(struct lee_listed *entry, const void *object, size_t bytes, const struct lee_container *type) {
+    lee_list(entry, object, bytes, type);
+}
+
 /* There are no tasks here. */
 _Thread_local _Bool lee_on_task_stack;
 void lee_foreign_call(void (*function)(void *), void *argument) { function(argument); }
