@@ -89,9 +89,8 @@ void lee_run_aside(struct lee_aside *job) {
         lee_foreign_run(run_here, job);
         return;
     }
-    for (int64_t pause = PAUSE_LEAST; process->aside >= ASIDE_OF_PROCESS || atomic_load(&under_way) >= ASIDE_MOST;
-         pause = pause < PAUSE_MOST ? 2 * pause : pause)
-        lee_wait_pause(pause, &waiting);
+    for (int64_t pause = PAUSE_LEAST; process->aside >= ASIDE_OF_PROCESS || atomic_load(&under_way) >= ASIDE_MOST;)
+        lee_wait_pause(&pause, PAUSE_MOST, &waiting);
     process->aside++;
     job->took = 0;
     job->state = UNDER_WAY;

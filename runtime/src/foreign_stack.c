@@ -232,8 +232,8 @@ void lee_foreign_run(void (*function)(void *), void *argument) {
     end_slice_soon();
 }
 
-/* While a call of C is waited for, none is told of: whoever waits takes it for a part of the runtime, for
- * which it waits in any case. */
+/* While a worker waits for a call of C to end, these calls are not announced: the worker waits for them
+ * as it does for other functions of the runtime. */
 bool lee_call_begins(void) {
     if (__builtin_expect(!lee_many, 1) || !lee_on_task_stack || lee_worker_door_is_closed())
         return false;

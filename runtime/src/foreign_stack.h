@@ -16,9 +16,9 @@ struct lee_foreign_stack {
 /* What `lee_foreign_call` does, for the runtime's own calls: the process never gives way in it. */
 void lee_foreign_run(void (*function)(void *), void *argument);
 
-/* A call of the system that may wait for long is about to be made by the running task, or was; on the
- * task's own stack, so it must not need more of that than a call of the system does. The process does not
- * give way in it. */
+/* The running task is about to make a call of the system that may take long, or has made it. The call
+ * runs on the task's own stack, so it must not need more of it than other calls of the system do. The
+ * process does not give way in it. */
 bool lee_call_begins(void);
 void lee_call_ends(bool told);
 #define LEE_LASTS(type, call)                                                                                          \

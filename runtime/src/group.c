@@ -938,7 +938,7 @@ static void shut_from_outside(struct lee_group *group, struct lee_process *self)
     lee_custodian_shut(group->custodian);
     if (ran->state == LEE_TASK_ENDED) {
         ran = &maker->tasks.first;
-        maker->stopped = false; /* that task was the one which was stopped */
+        maker->stopped = false; /* the task that was stopped has ended */
     }
     maker->tasks.running = ran;
     lee_process_enter(self);

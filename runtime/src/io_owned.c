@@ -61,6 +61,11 @@ OWNED_AT(int, fchownat, (int fd, const char *path, uid_t owner, gid_t group, int
 OWNED_AT(int, mkfifoat, (int fd, const char *path, mode_t mode), (fd, path, mode))
 OWNED_NUMBER(int, ttyname_r, (int fd, char *name, size_t n), (fd, name, n))
 
+#ifdef LEE_NO_GC /* else they suspend the task (io_wait.c) */
+OWNED(int, flock, (int fd, int operation), (fd, operation))
+OWNED(int, lockf, (int fd, int command, off_t length), (fd, command, length))
+#endif
+
 static bool is_directory_of_mine(int fd) {
     return fd == AT_FDCWD || lee_fd_is_mine(fd);
 }

@@ -10,13 +10,13 @@
 #define _GNU_SOURCE
 
 #include "errno_here.h"
-#include "io_owned.h"
 #include "io_wait.h"
 
 #include "fds.h"
 #include "foreign_stack.h"
 #include "io_disk.h"
 #include "io_library.h"
+#include "io_owned.h"
 #include "reactor.h"
 #include "task.h"
 #include "worker.h"
@@ -266,11 +266,8 @@ static ssize_t read_waiting(int fd, void *p, size_t n, const struct lee_left *le
     return got;
 }
 
-enum { PAUSE_LEAST = 1000000, PAUSE_MOST = 64000000 /* nanoseconds between two tries of what the system does not tell of */ };
-
-static int64_t longer(int64_t pause) {
-    return pause < PAUSE_MOST ? 2 * pause : pause;
-}
+/* Nanoseconds between two tries of what the system does not announce. */
+enum { PAUSE_LEAST = 1000000, PAUSE_MOST = 64000000 };
 
 static __attribute__((noinline)) int open_fifo(int directory, const char *path, int flags, mode_t mode) {
     char copy[PATH_MAX];
@@ -278,13 +275,13 @@ static __attribute__((noinline)) int open_fifo(int directory, const char *path, 
         errno = ENAMETOOLONG;
         return -1;
     }
-    for (int64_t pause = PAUSE_LEAST;; pause = longer(pause)) {
+    for (int64_t pause = PAUSE_LEAST;;) {
         int fd = openat(directory, copy, flags | O_NONBLOCK, mode);
         if (fd >= 0)
             fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
         if (fd >= 0 || errno != ENXIO)
             return fd;
-        lee_wait_pause(pause, NULL); /* the system does not tell when a reader comes */
+        lee_wait_pause(&pause, PAUSE_MOST, NULL);
     }
 }
 
@@ -298,21 +295,21 @@ int lee_open_waiting(int directory, const char *path, int flags, mode_t mode) {
 }
 
 int lee_flock(int fd, int operation) {
-    for (int64_t pause = PAUSE_LEAST; lee_fd_is_mine(fd); pause = longer(pause)) {
+    for (int64_t pause = PAUSE_LEAST; lee_fd_is_mine(fd);) {
         int done = flock(fd, LEE_SUSPENDS ? operation | LOCK_NB : operation);
         if (done == 0 || !LEE_SUSPENDS || (operation & LOCK_NB) != 0 || errno != EWOULDBLOCK)
             return done;
-        lee_wait_pause(pause, NULL); /* who has it may be a task of this program */
+        lee_wait_pause(&pause, PAUSE_MOST, NULL); /* another task of this program may have the lock */
     }
     return -1;
 }
 
 int lee_lockf(int fd, int command, off_t length) {
-    for (int64_t pause = PAUSE_LEAST; lee_fd_is_mine(fd); pause = longer(pause)) {
+    for (int64_t pause = PAUSE_LEAST; lee_fd_is_mine(fd);) {
         int done = lockf(fd, LEE_SUSPENDS && command == F_LOCK ? F_TLOCK : command, length);
         if (done == 0 || !LEE_SUSPENDS || command != F_LOCK || (errno != EAGAIN && errno != EACCES))
             return done;
-        lee_wait_pause(pause, NULL);
+        lee_wait_pause(&pause, PAUSE_MOST, NULL);
     }
     return -1;
 }
@@ -467,14 +464,6 @@ void lee_io_broken(int fd) {
 }
 
 #else
-
-int lee_flock(int fd, int operation) {
-    return lee_fd_is_mine(fd) ? flock(fd, operation) : -1;
-}
-
-int lee_lockf(int fd, int command, off_t length) {
-    return lee_fd_is_mine(fd) ? lockf(fd, command, length) : -1;
-}
 
 ssize_t lee_read_left(int fd, void *p, size_t n, const struct lee_left *left) {
     (void)left;

@@ -29,8 +29,8 @@
 #include "heap_limit.h"
 #include "poison.h"
 #include "preempt_land.h"
-#include "reactor.h"
 #include "process.h"
+#include "reactor.h"
 #include "task.h"
 #include "worker.h"
 
@@ -71,8 +71,12 @@ static void set_timer(int timer, long microseconds, bool repeats) {
     syscall(SYS_timer_settime, timer, 0, &times, NULL);
 }
 
+static bool is_in(uintptr_t pc, const char *start, const char *stop) {
+    return pc - (uintptr_t)start < (uintptr_t)stop - (uintptr_t)start;
+}
+
 static bool is_code(uintptr_t pc) {
-    return pc - (uintptr_t)__start_lee_text < (uintptr_t)__stop_lee_text - (uintptr_t)__start_lee_text;
+    return is_in(pc, __start_lee_text, __stop_lee_text);
 }
 
 /* The marker (mark.c); none in a program of C only that makes no heap. */
@@ -80,8 +84,7 @@ extern const char __start_lee_marking[] __attribute__((weak)), __stop_lee_markin
 
 static bool is_marking(uintptr_t pc) {
     const struct lee_heap *heap = lee_process->heap;
-    return heap != NULL && heap->marking != NULL &&
-           pc - (uintptr_t)__start_lee_marking < (uintptr_t)__stop_lee_marking - (uintptr_t)__start_lee_marking;
+    return heap != NULL && heap->marking != NULL && is_in(pc, __start_lee_marking, __stop_lee_marking);
 }
 
 /* Whether it stands in code of the program, in a leaf that this code called, or in the marker. */

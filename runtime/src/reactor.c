@@ -554,8 +554,10 @@ enum lee_woken lee_wait_left(int fd, short events, uint64_t since, int64_t deadl
     return wait_any(&watcher, 1, deadline, left);
 }
 
-void lee_wait_pause(int64_t nanoseconds, const struct lee_left *left) {
-    wait_any(NULL, 0, lee_deadline(nanoseconds), left);
+void lee_wait_pause(int64_t *pause, int64_t most, const struct lee_left *left) {
+    wait_any(NULL, 0, lee_deadline(*pause), left);
+    if (*pause < most)
+        *pause *= 2;
 }
 
 void lee_wait_done(const int *done, const struct lee_left *left) {

@@ -73,8 +73,9 @@ uint64_t lee_reactor_told(void);
 enum lee_woken lee_wait_left(int fd, short events, uint64_t since, int64_t deadline, const struct lee_left *left);
 /* Waits until one of them may be ready; `watchers[i].fd`, `.events` and `.since` are given. None: only for the time, or a signal. */
 enum lee_woken lee_wait_any(struct lee_watcher *watchers, size_t count, int64_t deadline);
-/* Waits for so many nanoseconds, whatever happens. */
-void lee_wait_pause(int64_t nanoseconds, const struct lee_left *left);
+/* Waits for `*pause` nanoseconds before something is tried again, whatever happens. The next pause is
+ * twice as long, until it is `most` or more. */
+void lee_wait_pause(int64_t *pause, int64_t most, const struct lee_left *left);
 /* Waits until `*done` is not 0, which another thread sees to before it calls `lee_reactor_call`. */
 void lee_wait_done(const int *done, const struct lee_left *left);
 /* By any thread: the reactor looks again at what is done. `reactor`: of the thread that waits. */

@@ -18,8 +18,8 @@ _Static_assert(UNIT_PAGES == 64 * LEE_SMALL_WORDS, "a bit for each page of a uni
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct lee_unit *with_free; /* list of the units that have a free page */
 
-/* Pages that a worker was given back, for the next heap that it makes: they are charged and count as
- * used, and no lock is needed for them. Threads that may end keep none. */
+/* Pages that heaps gave back on this worker, for the next heap that is made there: they stay charged and
+ * count as used, and taking them needs no lock. Threads that may end keep none. */
 static _Thread_local struct {
     struct lee_small *first;
     unsigned count;
@@ -90,19 +90,26 @@ static uintptr_t take_page(void) {
     return lee_unit_start(unit) + (uintptr_t)at * LEE_PAGE_BYTES;
 }
 
+/* The last page that this worker kept; null if there is none. */
+static struct lee_small *take_kept(void) {
+    struct lee_small *page = kept.first;
+    if (page == NULL)
+        return NULL;
+    kept.first = page->next;
+    kept.count--;
+    atomic_fetch_sub_explicit(&kept_pages, 1, memory_order_relaxed);
+    page->next = NULL;
+    return page;
+}
+
 struct lee_small *lee_small_take(struct lee_heap *owner) {
     /* The first page of a heap is taken for the process that runs; other heaps than a process's pay
      * for none. */
     struct lee_process *payer = owner == NULL ? lee_process : owner->process;
     if (lee_system_fails() || !lee_process_charge(payer, LEE_PAGE_BYTES))
         return NULL;
-    struct lee_small *page = kept.first;
-    if (page != NULL) {
-        kept.first = page->next;
-        kept.count--;
-        atomic_fetch_sub_explicit(&kept_pages, 1, memory_order_relaxed);
-        page->next = NULL;
-    } else {
+    struct lee_small *page = take_kept();
+    if (page == NULL) {
         pthread_mutex_lock(&lock);
         uintptr_t start = take_page();
         pthread_mutex_unlock(&lock);
@@ -132,8 +139,8 @@ static void give_page(struct lee_small *page) {
 void lee_small_give(struct lee_small *page) {
     const struct lee_heap *owner = atomic_load_explicit(&page->owner, memory_order_relaxed);
     lee_process_uncharge(owner->process, LEE_PAGE_BYTES); /* who runs may be another */
-    atomic_store_explicit(&page->owner, NULL, memory_order_relaxed); /* first: from here on it is nobody's */
-    __builtin_memset(page, 0, offsetof(struct lee_small, owner)); /* as in pages that nobody had yet */
+    atomic_store_explicit(&page->owner, NULL, memory_order_relaxed); /* first: from here on the page has no owner */
+    __builtin_memset(page, 0, offsetof(struct lee_small, owner)); /* as in pages that were never used */
     LEE_POISON(lee_small_start(page), CELLS_BYTES);
     if (lee_worker.idle == NULL || kept.count == KEPT_MOST) {
         give_page(page);
@@ -143,17 +150,6 @@ void lee_small_give(struct lee_small *page) {
     kept.first = page;
     kept.count++;
     atomic_fetch_add_explicit(&kept_pages, 1, memory_order_relaxed);
-}
-
-static void give_kept(void) {
-    while (kept.first != NULL) {
-        struct lee_small *page = kept.first;
-        kept.first = page->next;
-        page->next = NULL;
-        give_page(page);
-    }
-    atomic_fetch_sub_explicit(&kept_pages, kept.count, memory_order_relaxed);
-    kept.count = 0;
 }
 
 /* Neighbouring pages at a time. */
@@ -180,7 +176,8 @@ static size_t discard(struct lee_unit *unit) {
 size_t lee_small_trim(void) {
     size_t bytes = 0;
     struct lee_unit *next;
-    give_kept();
+    for (struct lee_small *page; (page = take_kept()) != NULL;)
+        give_page(page);
     pthread_mutex_lock(&lock);
     for (struct lee_unit *unit = with_free; unit != NULL; unit = next) {
         next = unit->next;

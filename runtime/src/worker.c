@@ -56,7 +56,7 @@ void lee_lock_many(void) {
         take_slowly();
 }
 
-/* Of threads that were told with the lock, and those that wait for it. */
+/* Wakes the threads that were to be woken once the lock is free, and one that waits for it. */
 static __attribute__((noinline)) void wake_others(bool waiting) {
     int error = errno;
     if (waiting)

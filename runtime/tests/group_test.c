@@ -1230,7 +1230,7 @@ int main(int count, char **arguments) {
         test_shares();
         test_alone();
         test_long_slices();
-    test_kill_is_billed();
+        test_kill_is_billed();
         test_wake_up();
     }
     test_limit("objects", 1, 16 * MB, keeps, 0);

@@ -23,7 +23,7 @@ pub struct Context<'a> {
     pub externals: &'a Externals,
 }
 
-/// The C symbol of a function.
+/// The C symbol of a function, or the name in C of one that the runtime wraps.
 pub fn symbol(program: &Program, func: &FuncRef) -> Option<String> {
     let f = program.functions.get(func.func.0 as usize)?;
     Some(mir::c_calls::name_in_c(f.symbol.unwrap_or(f.name).as_str()).to_string())

@@ -617,7 +617,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A lock on a file, which another task may have: then it is tried again.
+    /// Takes or gives up a lock on a file. If another task has it, the call is tried again later.
     fn lock_number(&mut self, fd: c_int, whole: bool, a: &Args) -> R<Option<Val>> {
         const PAUSE: u64 = 1_000_000;
         if !self.is_mine(fd) {

@@ -40,7 +40,9 @@ struct Difference {
 
 /// What the objects on the linker's line disagree about; empty if nothing.
 pub fn differences(session: &Session, words: &[OsString]) -> String {
-    let objects: Vec<Object> = words.iter().map(Path::new).filter(|path| path.is_file()).flat_map(read).collect();
+    let files = words.iter().map(Path::new).filter(|path| path.is_file());
+    let objects: Vec<Object> =
+        files.flat_map(|path| objects(path, |member, bytes| object(path, member, bytes))).collect();
     let found = compare(&objects);
     // An archive gives only what is asked for.
     let taken = match found.values().any(|difference| !difference.members.is_empty()) {
@@ -133,18 +135,19 @@ fn linked_members(session: &Session, words: &[OsString]) -> BTreeSet<String> {
     String::from_utf8_lossy(&said).lines().map(str::to_string).collect()
 }
 
-/// The objects in a file: itself, or the members of an archive.
-fn read(path: &Path) -> Vec<Object> {
+/// What `read` finds in each object of a file: in itself, or in the members of an archive, whose
+/// names it is given.
+pub fn objects<T, I>(path: &Path, read: impl Fn(Option<String>, &[u8]) -> I) -> Vec<T>
+where
+    I: IntoIterator<Item = T>,
+{
     let Ok(bytes) = std::fs::read(path) else { return vec![] };
-    let Ok(archive) = ArchiveFile::parse(&*bytes) else {
-        return object(path, None, &bytes).into_iter().collect();
-    };
-    let members = archive.members().filter_map(Result::ok);
+    let Ok(archive) = ArchiveFile::parse(&*bytes) else { return read(None, &bytes).into_iter().collect() };
     let member = |member: ArchiveMember| {
         let name = String::from_utf8_lossy(member.name()).into_owned();
-        object(path, Some(name), member.data(&*bytes).ok()?)
+        Some(read(Some(name), member.data(&*bytes).ok()?))
     };
-    members.filter_map(member).collect()
+    archive.members().filter_map(Result::ok).filter_map(member).flatten().collect()
 }
 
 /// Reads an object's notes; `None` if it has none.

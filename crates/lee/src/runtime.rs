@@ -41,7 +41,7 @@ pub fn library(home: &Home, compiler: &Compiler, variant: &[String]) -> Outcome<
     Err(problem.unwrap_or_else(cache::none))
 }
 
-const ARCHIVE: &str = "liblee.a";
+pub const ARCHIVE: &str = "liblee.a";
 /// The archive's hash, which tells one that was damaged.
 const SUM: &str = "liblee.sum";
 

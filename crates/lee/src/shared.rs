@@ -2,7 +2,7 @@
 //! linker's line that Leeward did not compile (docs/reference/c-in-processes.md).
 
 use crate::session::Session;
-use object::read::archive::ArchiveFile;
+use crate::{layouts, runtime};
 use object::{Object, ObjectSection, ObjectSymbol, SectionFlags, SymbolKind};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -52,8 +52,8 @@ pub fn warning(session: &Session, words: &[OsString]) -> String {
 /// An object or archive by its name. The runtime's archive is none of the program's.
 fn is_input(path: &Path) -> bool {
     let kind = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
-    let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
-    matches!(kind, "o" | "a") && !name.starts_with("liblee") && path.is_file()
+    let is_runtime = path.file_name().is_some_and(|name| name == runtime::ARCHIVE);
+    matches!(kind, "o" | "a") && !is_runtime && path.is_file()
 }
 
 /// The names of all symbols of the program.
@@ -67,15 +67,9 @@ fn linked(words: &[OsString]) -> BTreeSet<String> {
 
 /// The variables of a file, or of the members of an archive.
 fn read(path: &Path) -> Vec<Shared> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let Ok(bytes) = std::fs::read(path) else { return vec![] };
-    let Ok(archive) = ArchiveFile::parse(&*bytes) else { return variables(&name, &bytes) };
-    let mut found = vec![];
-    for member in archive.members().flatten() {
-        let Ok(data) = member.data(&*bytes) else { continue };
-        found.extend(variables(&format!("{name}({})", String::from_utf8_lossy(member.name())), data));
-    }
-    found
+    let file = path.file_name().unwrap_or_default().to_string_lossy();
+    let place = |member: Option<String>| member.map_or(file.to_string(), |member| format!("{file}({member})"));
+    layouts::objects(path, |member, bytes| variables(&place(member), bytes))
 }
 
 /// The variables of an object that can be written to, if another compiler made it.
