@@ -609,6 +609,98 @@ static void test_foreign_beside(void) {
     }
 }
 
+static atomic_int in_c;
+
+static void lasts_with_others(void *argument) {
+    atomic_fetch_add(&in_c, 1);
+    lasts(argument);
+}
+
+/* On the worker that `argument` points to the number of, or on any. */
+static int calls_c_on(void *argument) {
+    struct timespec pause = {0, 100000};
+    for (const int *number = argument; *number >= 0 && lee_process->worker->number != *number;)
+        lee_nanosleep(&pause, NULL);
+    lee_foreign_call(lasts_with_others, NULL);
+    return 0;
+}
+
+/* Whether C came back before 20 short sleeps of the first process were over. With a neighbour it comes
+ * back when that one has slept so often. */
+static bool first_is_delayed(int callers, int number, bool neighbour) {
+    struct lee_pid *pids[8];
+    struct timespec pause = {0, 1000000};
+    atomic_store(&in_c, 0);
+    atomic_store(&called, false);
+    atomic_store(&went_on, false);
+    atomic_store(&came_back, false);
+    if (neighbour)
+        lee_process_spawn(NULL, is_delayed, NULL, 0);
+    for (int i = 0; i < callers; i++)
+        pids[i] = lee_process_spawn(NULL, calls_c_on, &number, sizeof number);
+    while (atomic_load(&in_c) < callers && !atomic_load(&came_back))
+        lee_nanosleep(&pause, NULL);
+    for (int i = 0; i < 20; i++)
+        lee_nanosleep(&pause, NULL);
+    bool delayed = atomic_load(&came_back);
+    atomic_store(&went_on, true);
+    for (int i = 0; i < callers; i++)
+        lee_process_wait(pids[i]);
+    return delayed;
+}
+
+/* In a callback from C. */
+static void waits_below_c(void *argument) {
+    struct timespec pause = {0, 1000000};
+    pthread_t thread = pthread_self();
+    struct lee_pid *neighbour = lee_process_spawn(NULL, is_delayed, NULL, 0); /* ends C's call */
+    *(bool *)argument = true;
+    for (int i = 0; i < 30; i++) {
+        lee_nanosleep(&pause, NULL);
+        if (!pthread_equal(thread, pthread_self()))
+            *(bool *)argument = false;
+    }
+    lee_process_wait(neighbour);
+}
+
+static bool first_stays_below_c(void) {
+    bool stayed = false;
+    int number = 0;
+    atomic_store(&called, false);
+    atomic_store(&went_on, false);
+    atomic_store(&came_back, false);
+    struct lee_pid *caller = lee_process_spawn(NULL, calls_c_on, &number, sizeof number);
+    lee_foreign_call(waits_below_c, &stayed);
+    lee_process_wait(caller);
+    return stayed;
+}
+
+/* The first process goes on elsewhere while C lasts on its thread, whether the other workers sleep or
+ * compute, and comes back afterwards; if C lasts on all workers, there is one more. It stays below frames
+ * of C's, and if it asked for that. */
+static void test_first_beside_c(void) {
+    struct lee_pid *spinners[4];
+    if (UNDER_ASAN || KEEPS_THREADS)
+        return;
+    pthread_t thread = pthread_self();
+    for (int spinning = 0; spinning <= 4; spinning += 2) {
+        for (int i = 0; i < spinning; i++)
+            spinners[i] = lee_process_spawn(NULL, spins, NULL, 0);
+        CHECK(!first_is_delayed(1, 0, false));
+        for (int i = 0; i < spinning; i++)
+            lee_process_kill(spinners[i]);
+        lee_task_yield();
+        CHECK(pthread_equal(thread, pthread_self()));
+    }
+    for (int callers = 2; callers <= 6; callers += 2)
+        CHECK(!first_is_delayed(callers, -1, false));
+    CHECK(first_stays_below_c());
+    lee_process_keep_thread();
+    CHECK(pthread_equal(thread, pthread_self()));
+    CHECK(first_is_delayed(1, 0, true));
+    CHECK(pthread_equal(thread, pthread_self()));
+}
+
 static void waits_for_nothing(void *argument) {
     (void)argument;
     struct lee_endpoint *ends[2];
@@ -680,6 +772,8 @@ int main(int argc, char **argv) {
     show("events");
     test_foreign_beside();
     show("foreign_beside");
+    test_first_beside_c();
+    show("first_beside_c");
     test_stop_beside_c();
     show("stop_beside_c");
     test_kills(200 * times);
