@@ -9,7 +9,7 @@ use typing::types::{Ty, TyKind};
 
 /// Loops with more than this are not copied.
 const MOST_BLOCKS: usize = 20;
-const MOST_STATEMENTS: usize = 200;
+const MOST_STATEMENTS: usize = 400;
 /// Nor are nests of loops with more than this.
 const MOST_NEST_BLOCKS: usize = 48;
 const MOST_NEST_STATEMENTS: usize = 400;
@@ -38,10 +38,13 @@ pub struct Loop {
     pub latch: usize,
     /// How often it turns, at most: what is in it may leave it earlier.
     pub turns: Turns,
+    /// Whether the test stands at the end of a turn, in the latch, so that the first turn runs in
+    /// any case.
+    pub at_end: bool,
 }
 
-/// What determines how often a loop runs. The test stands at the head, which it leaves if the test
-/// fails.
+/// What determines how often a loop runs. The test stands at the head, or at the latch (`at_end`),
+/// and leaves the loop if it fails.
 #[derive(Clone, Debug)]
 pub enum Turns {
     /// `i < end`, `i += step`
@@ -79,8 +82,9 @@ pub struct Countdown {
     pub local: Local,
     /// Its type.
     pub ty: Ty,
-    /// A turn begins if the counter is at least this at the head. Where the counter is below, less
-    /// `step`, is a number of its type.
+    /// A turn begins if the counter is at least this at the head; where the test stands at the end,
+    /// a second turn does if it is `step` more. Where the counter is below, less `step`, is a number
+    /// of its type.
     pub least: i128,
     /// By how much it shrinks.
     pub step: i128,
@@ -95,6 +99,8 @@ pub struct Climb {
     pub end: Operand,
     /// `Below` or `Not`.
     pub until: Until,
+    /// The statement of the test's block that compares the two.
+    pub read: usize,
 }
 
 impl Loop {
@@ -120,7 +126,8 @@ impl Loop {
     /// Whether the statement runs only between a test that held and the growth: a counter is then
     /// in the loop's range.
     pub fn is_inside(&self, at: At) -> bool {
-        (at.block != self.head || matches!(self.turns, Turns::Open)) && self.is_before_growth(at)
+        let counts = at.block != self.head || self.at_end || matches!(self.turns, Turns::Open);
+        counts && self.is_before_growth(at)
     }
 }
 
@@ -131,18 +138,28 @@ pub fn find(program: &Program, body: &Body, cfg: &Cfg, dominators: &Dominators) 
     let mut found = vec![];
     for (head, blocks, latches) in natural {
         let innermost = heads.iter().all(|h| *h == head || blocks.binary_search(h).is_err());
-        let statements: usize = blocks.iter().filter_map(|&b| body.blocks.get(b)).map(|b| b.stmts.len()).sum();
+        let statements = statements(body, &blocks);
         if !innermost || head == 0 || blocks.len() > MOST_BLOCKS || statements > MOST_STATEMENTS {
             continue;
         }
         let Some(&latch) = latches.first() else { continue };
-        let turns = match latches.len() {
-            1 => turns(program, body, dominators, (head, &blocks, latch)).unwrap_or(Turns::Open),
-            _ => Turns::Open,
+        let known = |at_end| {
+            let turns = turns(program, body, dominators, (head, &blocks, latch), at_end)?;
+            Some((turns, at_end))
         };
-        found.push(Loop { head, latch, blocks, turns });
+        let (turns, at_end) = match latches.len() {
+            1 => known(false).or_else(|| known(true)).unwrap_or((Turns::Open, false)),
+            _ => (Turns::Open, false),
+        };
+        found.push(Loop { head, latch, blocks, turns, at_end });
     }
     found
+}
+
+/// How many statements the blocks have, without checks that are gone.
+fn statements(body: &Body, blocks: &[usize]) -> usize {
+    let stmts = blocks.iter().filter_map(|&b| body.blocks.get(b)).flat_map(|b| &b.stmts);
+    stmts.filter(|s| !matches!(s.kind, StmtKind::Nop)).count()
 }
 
 /// The outermost loops of a body with others in them, if they are small enough to be copied.
@@ -153,12 +170,12 @@ pub fn nests(body: &Body, cfg: &Cfg, dominators: &Dominators) -> Vec<Loop> {
     let mut found = vec![];
     for nest in &all {
         let (head, blocks, latches) = nest;
-        let statements: usize = blocks.iter().filter_map(|&b| body.blocks.get(b)).map(|b| b.stmts.len()).sum();
+        let statements = statements(body, blocks);
         let outermost = all.iter().all(|other| !holds(other, *head));
         let has_others = all.iter().any(|other| holds(nest, other.0));
         let small = blocks.len() <= MOST_NEST_BLOCKS && statements <= MOST_NEST_STATEMENTS;
         if let (true, true, true, true, Some(&latch)) = (outermost, has_others, small, *head != 0, latches.first()) {
-            found.push(Loop { head: *head, blocks: blocks.clone(), latch, turns: Turns::Open });
+            found.push(Loop { head: *head, blocks: blocks.clone(), latch, turns: Turns::Open, at_end: false });
         }
     }
     found
@@ -213,26 +230,32 @@ pub fn is_unwritten(body: &Body, blocks: &[usize], local: Local) -> bool {
     clean
 }
 
-/// What the head's test says about the number of turns.
+/// What the test at the head, or at the end of a turn, says about the number of turns.
 fn turns(
     program: &Program,
     body: &Body,
     dominators: &Dominators,
     (head, blocks, latch): (usize, &[usize], usize),
+    at_end: bool,
 ) -> Option<Turns> {
-    let block = body.blocks.get(head)?;
+    let tester = if at_end { latch } else { head };
+    let block = body.blocks.get(tester)?;
     let (condition, yes, no) = block.term.kind.as_if()?;
-    let inside = |b: BlockId| blocks.binary_search(&(b.0 as usize)).is_ok();
-    let holds = match (inside(yes), inside(no)) {
+    let goes_on = |b: BlockId| match at_end {
+        true => b.0 as usize == head,
+        false => blocks.binary_search(&(b.0 as usize)).is_ok(),
+    };
+    let leaves = |b: BlockId| blocks.binary_search(&(b.0 as usize)).is_err();
+    let holds = match (goes_on(yes) && leaves(no), leaves(yes) && goes_on(no)) {
         (true, false) => true,
         (false, true) => false,
         _ => return None,
     };
-    if latch == head || body.blocks.get(latch)?.term.kind.as_goto().is_none() {
+    if !at_end && (latch == head || body.blocks.get(latch)?.term.kind.as_goto().is_none()) {
         return None;
     }
     let tested = uses::whole(condition)?;
-    let compared = written_once(body, head, tested).and_then(|stmt| {
+    let compared = written_once(body, tester, tested).and_then(|stmt| {
         let (op, a, b, ty) = block.stmts.get(stmt)?.kind.value()?.comparison()?;
         Some((op, a.clone(), b.clone(), ty, stmt))
     });
@@ -247,14 +270,25 @@ fn turns(
     let op = if holds { op } else { negated(op)? };
     let followed = |(op, a, b): (BinOp, &Operand, &Operand)| -> Option<Turns> {
         if matches!(program.types.kind(ty), TyKind::Ptr(_)) {
-            return climb(body, blocks, op, a, b).map(Turns::Climb);
+            return climb(body, blocks, op, a, b, at).map(Turns::Climb);
         }
         int_range(&program.types, ty)?;
-        up(body, blocks, latch, (op, a, b, ty))
-            .map(Turns::Up)
-            .or_else(|| down(program, body, dominators, (head, blocks, latch), (op, a, b, ty), at).map(Turns::Down))
+        let up = || up(body, blocks, latch, (op, a, b, ty)).filter(|_| !at_end).map(Turns::Up);
+        let test = Tested { blocks, latch, tester, at, at_end };
+        up().or_else(|| down(program, body, dominators, &test, (op, a, b, ty)).map(Turns::Down))
     };
     followed((op, &a, &b)).or_else(|| followed((mirrored(op), &b, &a)))
+}
+
+/// Where a loop tests its counter.
+struct Tested<'a> {
+    blocks: &'a [usize],
+    latch: usize,
+    /// The block of the test: the head, or the latch if it is at the end.
+    tester: usize,
+    /// The statement that reads the counter.
+    at: usize,
+    at_end: bool,
 }
 
 /// The number of the only statement of the block that writes the local.
@@ -292,15 +326,14 @@ fn up(body: &Body, blocks: &[usize], latch: usize, (op, a, b, ty): (BinOp, &Oper
     (growth.block == latch && plain).then(|| Counter { local, ty, end: b.clone(), until, step, growth })
 }
 
-/// `at`: where the head's test reads the counter.
 fn down(
     program: &Program,
     body: &Body,
     dominators: &Dominators,
-    (head, blocks, latch): (usize, &[usize], usize),
+    test: &Tested,
     (op, a, b, ty): (BinOp, &Operand, &Operand, Ty),
-    at: usize,
 ) -> Option<Countdown> {
+    let &Tested { blocks, latch, tester, at, at_end } = test;
     let Operand::Const(Const::Int(bound, _)) = b else { return None };
     let least = match op {
         BinOp::Gt => bound + 1,
@@ -310,13 +343,13 @@ fn down(
     };
     let read = uses::whole(a).filter(|&l| is_own(body, l))?;
     // `n-- > 0` compares a copy.
-    let copied = written_once(body, head, read).filter(|&n| n < at).and_then(|n| {
-        let value = body.blocks.get(head)?.stmts.get(n)?.kind.assigned_to(read)?;
+    let copied = written_once(body, tester, read).filter(|&n| n < at).and_then(|n| {
+        let value = body.blocks.get(tester)?.stmts.get(n)?.kind.assigned_to(read)?;
         Some((uses::whole(value.as_use()?)?, n))
     });
     let (local, read_at) = copied.unwrap_or((read, at));
     let same_type = body.locals.get(local.0 as usize)?.ty.ty == ty;
-    if !same_type || !is_own(body, local) || copied.is_some() && !is_unwritten_but(body, blocks, read, head) {
+    if !same_type || !is_own(body, local) || copied.is_some() && !is_unwritten_but(body, blocks, read, tester) {
         return None;
     }
     let (shrinks, by) = change(body, blocks, local, ty)?;
@@ -327,8 +360,14 @@ fn down(
     if step < 1 || !always || op == BinOp::Ne && step != 1 || least - step < range.lo || least + step > range.hi {
         return None;
     }
-    let first = shrinks.block == head && shrinks.stmt < read_at;
-    Some(Countdown { local, ty, least: if first { least + step } else { least }, step })
+    // What the test reads differs by a step from what the counter is at the head of the turn that
+    // it lets begin, or, at the end, of the one before.
+    let least = match (at_end, shrinks.block == tester) {
+        (false, true) if shrinks.stmt < read_at => least + step,
+        (true, true) if shrinks.stmt > read_at => least - step,
+        _ => least,
+    };
+    Some(Countdown { local, ty, least, step })
 }
 
 /// Whether only the block writes the local, of these.
@@ -337,7 +376,7 @@ fn is_unwritten_but(body: &Body, blocks: &[usize], local: Local, but: usize) -> 
     is_unwritten(body, &rest, local)
 }
 
-fn climb(body: &Body, blocks: &[usize], op: BinOp, a: &Operand, b: &Operand) -> Option<Climb> {
+fn climb(body: &Body, blocks: &[usize], op: BinOp, a: &Operand, b: &Operand, read: usize) -> Option<Climb> {
     let until = match op {
         BinOp::Lt => Until::Below,
         BinOp::Ne => Until::Not,
@@ -345,7 +384,7 @@ fn climb(body: &Body, blocks: &[usize], op: BinOp, a: &Operand, b: &Operand) -> 
     };
     let pointer = uses::whole(a).filter(|&l| is_own(body, l) && !is_unwritten(body, blocks, l))?;
     let end = uses::whole(b).filter(|&l| is_unwritten(body, blocks, l))?;
-    (pointer != end).then(|| Climb { pointer, end: b.clone(), until })
+    (pointer != end).then(|| Climb { pointer, end: b.clone(), until, read })
 }
 
 fn negated(op: BinOp) -> Option<BinOp> {

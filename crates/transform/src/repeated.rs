@@ -2,24 +2,34 @@
 //!
 //! The ranges do not follow the bounds of fat pointers. But whether `p[k]` is in bounds depends on
 //! the words of `p` and on `k` alone: where it was checked on every path, and neither was written
-//! since, it still holds.
+//! since, it still holds. `*p`, with all fields of what it points to, is `p[0]`.
 //!
 //! Forward, at each point a set of facts: `p[k]` was checked, and `t` is a copy of `k`. Join:
 //! intersection. A write to a local drops the facts about it; facts about its copies stay. A number
 //! of fewer than 64 bits has the value that it has when widened to 64, and only conversions to 64
 //! bits are followed, so a copy is the same index.
 //!
+//! A pointer that is made from another takes its facts along: of `q = p` all, of `q = p + c` those
+//! with constants, less `c`, and of `q = p + k` the one about `p[k]`. The address is the same
+//! number: `p[k]` is in bounds, so no sum of small constants wraps on the way to it.
+//!
 //! Needs: bodies after `removal`. Changes: checks into `nop`. Guarantees: a check that is gone was
 //! made with the same words before.
 
+use crate::loops::MOST_STEP;
 use crate::report::Remaining;
 use crate::uses::{self, single_check, Writes};
 use mir::cfg::Cfg;
 use mir::ir::*;
 use source::Span;
+use typing::types::{Bounds, Ty};
 
 /// Facts are not gathered beyond this number.
 const MOST_FACTS: usize = 64;
+/// Nor are copies: `n` locals of one value are `n * n` pairs.
+const MOST_COPIES: usize = 512;
+/// Elements are not larger, so that a constant times their size is small.
+const MOST_SIZE: u64 = 1 << 31;
 /// Bodies with more checks times blocks are left alone.
 const MOST_WORK: usize = 200_000;
 
@@ -65,13 +75,29 @@ impl Facts {
         }
     }
 
+    /// What holds of `from` moved on by `by`, or in its place; to be asked before that is written.
+    fn moved(&self, from: Local, by: Option<Index>) -> Vec<Index> {
+        let own = || self.checked.iter().filter(|c| c.0 == from).map(|c| c.1);
+        match by {
+            None => own().collect(),
+            Some(Index::Number(by)) => {
+                let less = |index| match index {
+                    Index::Number(n) => n.checked_sub(by).filter(|n| n.abs() <= MOST_STEP),
+                    Index::Local(_) => None,
+                };
+                own().filter_map(less).map(Index::Number).collect()
+            }
+            Some(index) => self.is_checked(from, index).then_some(Index::Number(0)).into_iter().collect(),
+        }
+    }
+
     /// `to` has just received the value of `from`.
     fn copy(&mut self, to: Local, from: Local) {
         let mut same: Vec<Local> = self.copies.iter().filter(|c| c.0 == from).map(|c| c.1).collect();
         same.push(from);
         for other in same.into_iter().filter(|&o| o != to) {
             for pair in [(to, other), (other, to)] {
-                if let (Err(at), true) = (self.copies.binary_search(&pair), self.copies.len() < MOST_FACTS) {
+                if let (Err(at), true) = (self.copies.binary_search(&pair), self.copies.len() < MOST_COPIES) {
                     self.copies.insert(at, pair);
                 }
             }
@@ -158,14 +184,21 @@ impl Pass<'_> {
     fn block(&self, block: usize, facts: &mut Facts, see: &mut dyn FnMut(usize)) {
         let Some(data) = self.body.blocks.get(block) else { return };
         for (n, stmt) in data.stmts.iter().enumerate() {
-            if let Some((pointer, index)) = single_check(&stmt.kind).and_then(|l| self.element(l, block, n)) {
-                if facts.is_checked(pointer, index) {
+            if let Some(local) = single_check(&stmt.kind) {
+                let element = self.element(local, block, n);
+                let itself = self.is_fat(local).then_some((local, Index::Number(0)));
+                let both = element.into_iter().chain(itself);
+                if both.clone().any(|(pointer, index)| facts.is_checked(pointer, index)) {
                     see(n);
                 }
-                facts.check(pointer, index);
+                both.for_each(|(pointer, index)| facts.check(pointer, index));
                 continue;
             }
+            let made = self.pointer_made(&stmt.kind).map(|(to, from, by)| (to, facts.moved(from, by)));
             uses::written(&stmt.kind, &mut |l| facts.write(l));
+            if let Some((to, held)) = made {
+                held.into_iter().for_each(|index| facts.check(to, index));
+            }
             match stmt.kind.action() {
                 Action::Storage => stmt.kind.storage().into_iter().for_each(|l| facts.write(l)),
                 Action::None | Action::Check | Action::Fill | Action::Call | Action::Send => {}
@@ -187,6 +220,40 @@ impl Pass<'_> {
                 | Action::Channel => *facts = Facts::default(),
             }
         }
+    }
+
+    /// A fat pointer that is made from another: as it is, or that many elements further.
+    fn pointer_made(&self, kind: &StmtKind) -> Option<(Local, Local, Option<Index>)> {
+        let (place, value) = kind.as_assign()?;
+        let to = place.as_local().filter(|&l| self.is_fat(l))?;
+        let (from, by) = match (value.as_use(), value.as_offset()) {
+            (Some(from), _) => (from, None),
+            (None, Some((from, Operand::Const(Const::Int(n, _))))) if n.abs() <= MOST_STEP => {
+                (from, Some(Index::Number(*n)))
+            }
+            (None, Some((from, by))) => {
+                let index = uses::whole(by).filter(|&l| self.is_own(l) && self.bits(l).is_some())?;
+                (from, Some(Index::Local(index)))
+            }
+            (None, None) => return None,
+        };
+        let from = uses::whole(from).filter(|&l| self.is_fat(l) && self.size(l) == self.size(to))?;
+        Some((to, from, by))
+    }
+
+    /// Whether it is a pointer with bounds in its own words, which only statements that name it
+    /// change, and which need not stand at the beginning of what it points to.
+    fn is_fat(&self, local: Local) -> bool {
+        let pointer = self.ty(local).and_then(|ty| self.program.types.as_pointer(ty));
+        let fat = pointer.is_some_and(|p| p.bounds == Bounds::Fat && !p.own.is_owned());
+        fat && self.is_own(local) && self.size(local).is_some()
+    }
+
+    /// The size of what a pointer points to.
+    fn size(&self, local: Local) -> Option<u64> {
+        let types = &self.program.types;
+        let target = types.as_pointer(self.ty(local)?)?.target.ty;
+        types.layout(target).map(|layout| layout.size).filter(|size| (1..=MOST_SIZE).contains(size))
     }
 
     /// Pointer and index of a temporary that is made and checked in one block, while neither
@@ -222,7 +289,7 @@ impl Pass<'_> {
         (alike && from != to && self.is_own(from) && self.is_own(to)).then_some(from)
     }
 
-    fn ty(&self, local: Local) -> Option<typing::types::Ty> {
+    fn ty(&self, local: Local) -> Option<Ty> {
         self.body.locals.get(local.0 as usize).map(|d| d.ty.ty)
     }
 
@@ -255,6 +322,20 @@ mod tests {
         assert!(facts.is_checked(p, Index::Local(t)));
         facts.write(p);
         assert!(!facts.is_checked(p, Index::Local(t)));
+    }
+
+    #[test]
+    fn what_is_known_moves_along_with_pointers() {
+        let (p, q, i, t) = (Local(0), Local(1), Local(2), Local(3));
+        let mut facts = Facts::default();
+        facts.check(p, Index::Number(3));
+        facts.check(p, Index::Local(i));
+        assert_eq!(facts.moved(p, None), [Index::Local(i), Index::Number(3)]);
+        assert_eq!(facts.moved(p, Some(Index::Number(5))), [Index::Number(-2)]);
+        assert_eq!(facts.moved(p, Some(Index::Number(-MOST_STEP))), []);
+        assert_eq!(facts.moved(p, Some(Index::Local(i))), [Index::Number(0)]);
+        assert_eq!(facts.moved(p, Some(Index::Local(t))), []);
+        assert_eq!(facts.moved(q, None), []);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Indices that grow with the counter, and what a loop must be tested for so that they stay within
 //! their bounds.
 
+use super::walk::Reach;
 use crate::loops::{self, Counter, Loop};
 use crate::steady::Steady;
 use crate::uses::{self, At, Writes};
@@ -82,6 +83,16 @@ impl Node {
         }
     }
 
+    /// Whether it is arithmetic on constants and locals that nothing changes.
+    pub fn is_arithmetic(&self) -> bool {
+        match self {
+            Node::Leaf(_) => true,
+            Node::Counter | Node::Load(..) | Node::Element(..) | Node::Count(..) => false,
+            Node::Binary(_, a, b, _) => a.is_arithmetic() && b.is_arithmetic(),
+            Node::Numeric(a, _) => a.is_arithmetic(),
+        }
+    }
+
     /// Whether it reads memory.
     pub fn loads(&self) -> bool {
         match self {
@@ -133,10 +144,8 @@ pub enum Test {
     NotNull(Node),
     /// The count is not negative.
     Count(Node),
-    /// What the pointer climbs to, with all that it moves, lies within its bounds: the most that it
-    /// moves in a turn, and the element that is furthest from where it stands at the start of a
-    /// turn.
-    Reach(Local, i128, i128),
+    /// What the pointer climbs to, with all that it moves, lies within its bounds.
+    Reach(Reach),
 }
 
 /// An index of fewer than 64 bits that the tests keep from wrapping, and how it grows.
@@ -312,7 +321,7 @@ impl Planner<'_> {
             int_range(self.types(), ty)?;
             let (x, sx) = self.follow(a, def, depth - 1, tests)?;
             let (y, sy) = self.follow(b, def, depth - 1, tests)?;
-            let slope = combined(op, (&x, sx), (&y, sy))?;
+            let slope = combined(op, (&x, sx), (&y, sy), ty)?;
             return Some((Node::Binary(op, Box::new(x), Box::new(y), ty), slope));
         }
         let (op @ (BinOp::Add | BinOp::Sub | BinOp::Mul), a, b) = value.as_count_arith()? else { return None };
@@ -491,22 +500,28 @@ fn may_fault(kind: &StmtKind) -> bool {
     kind.as_check().is_some() || kind.value().is_some_and(|value| value.as_count_arith().is_some())
 }
 
-fn combined(op: BinOp, (x, sx): (&Node, Slope), (y, sy): (&Node, Slope)) -> Option<Slope> {
+fn combined(op: BinOp, (x, sx): (&Node, Slope), (y, sy): (&Node, Slope), ty: Ty) -> Option<Slope> {
     match (op, sx, sy) {
         (_, Slope::None, Slope::None) => Some(Slope::None),
         (BinOp::Add | BinOp::Sub, s, Slope::None) | (BinOp::Add, Slope::None, s) => Some(s),
         (BinOp::Add, Slope::Small(a), Slope::Small(b)) => Some(Slope::Small(a + b)),
-        (BinOp::Mul, Slope::Small(n), Slope::None) => scaled(n, y),
-        (BinOp::Mul, Slope::None, Slope::Small(n)) => scaled(n, x),
+        (BinOp::Mul, Slope::Small(n), Slope::None) => scaled(n, y, ty),
+        (BinOp::Mul, Slope::None, Slope::Small(n)) => scaled(n, x, ty),
         _ => None,
     }
 }
 
-fn scaled(n: i128, by: &Node) -> Option<Slope> {
+/// How a product in the type `ty` grows, if one factor grows by `n` and the other is the same.
+fn scaled(n: i128, by: &Node, ty: Ty) -> Option<Slope> {
     match by {
         Node::Leaf(Operand::Const(Const::Int(k, _))) if (1..1 << 16).contains(k) => Some(Slope::Small(n * k)),
         Node::Leaf(Operand::Const(_)) => None,
         by if n == 1 => Some(Slope::Factor(Box::new(by.clone()))),
+        // Where this product wraps, so does the growth, by the same number.
+        by if (1..1 << 16).contains(&n) => {
+            let n = Node::Leaf(Operand::Const(Const::Int(n, ty)));
+            Some(Slope::Factor(Box::new(Node::Binary(BinOp::Mul, Box::new(n), Box::new(by.clone()), ty))))
+        }
         _ => None,
     }
 }

@@ -1,6 +1,7 @@
 //! Writes the test before a loop, and the copy after it.
 
 use super::index::{Index, Node, Slope, Test};
+use super::walk::{Distance, Reach};
 use super::Plan;
 use crate::counted::new_temp;
 use crate::loops::{Climb, Countdown, Counter, Loop, Turns, Until, MOST_STEP};
@@ -640,7 +641,7 @@ impl Builder<'_> {
                 let count = self.node(&count, None);
                 self.ask_comparison(BinOp::Ge, count, Operand::Const(Const::Int(0, long)), long);
             }
-            Test::Reach(pointer, by, furthest) => self.reach(pointer, by, furthest),
+            Test::Reach(reach) => self.reach(&reach),
         }
     }
 
@@ -689,9 +690,10 @@ impl Builder<'_> {
         Some(self.unsigned(turns, ty))
     }
 
-    fn reach(&mut self, pointer: Local, by: i128, furthest: i128) {
+    fn reach(&mut self, reach: &Reach) {
         let ulong = self.ulong();
         let Some(turns) = self.known.get("turns").cloned() else { return };
+        let (pointer, by) = (reach.pointer, &reach.by);
         let text = format!("remaining {pointer:?}");
         let left = match self.known.get(&text) {
             Some(left) => left.clone(),
@@ -699,24 +701,45 @@ impl Builder<'_> {
         };
         self.known.insert(text, left.clone());
         let small = self.number(SMALL);
-        if by > 0 && self.known.insert("few turns".into(), turns.clone()).is_none() {
+        let moves = by.constant > 0 || !by.numbers.is_empty();
+        if moves && self.known.insert("few turns".into(), turns.clone()).is_none() {
             self.ask_comparison(BinOp::Lt, turns.clone(), small, ulong);
         }
-        let moved = match by {
-            0 => self.number(0),
-            1 => turns,
-            by => {
-                let by = self.number(by);
-                self.emit(Rvalue::Binary(BinOp::Mul, turns, by, ulong), ulong)
-            }
+        let moved = match self.distance_of(by) {
+            Operand::Const(Const::Int(0, _)) => self.number(0),
+            Operand::Const(Const::Int(1, _)) => turns,
+            by => self.emit(Rvalue::Binary(BinOp::Mul, turns, by, ulong), ulong),
         };
-        let reached = match furthest {
-            0 => moved,
-            far => {
-                let far = self.number(far);
-                self.emit(Rvalue::Binary(BinOp::Add, moved, far, ulong), ulong)
-            }
+        let reached = match self.distance_of(&reach.furthest) {
+            Operand::Const(Const::Int(0, _)) => moved,
+            far => self.emit(Rvalue::Binary(BinOp::Add, moved, far, ulong), ulong),
         };
         self.ask_comparison(BinOp::Lt, reached, left, ulong);
+    }
+
+    /// The sum, as an unsigned number; asks for each of its numbers to be small.
+    fn distance_of(&mut self, distance: &Distance) -> Operand {
+        let ulong = self.ulong();
+        let mut sum = self.number(distance.constant);
+        for (node, times) in &distance.numbers {
+            let text = format!("small {node:?}");
+            let number = match self.known.get(&text) {
+                Some(known) => known.clone(),
+                None => {
+                    let number = self.node(node, None);
+                    let number = self.emit(Rvalue::Numeric(number, ulong), ulong);
+                    self.ask_comparison(BinOp::Lt, number.clone(), self.number(SMALL), ulong);
+                    self.known.insert(text, number.clone());
+                    number
+                }
+            };
+            for _ in 0..*times {
+                sum = match sum {
+                    Operand::Const(Const::Int(0, _)) => number.clone(),
+                    sum => self.emit(Rvalue::Binary(BinOp::Add, sum, number.clone(), ulong), ulong),
+                };
+            }
+        }
+        sum
     }
 }

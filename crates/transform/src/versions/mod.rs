@@ -13,8 +13,8 @@
 //!   `last < count`.
 //! * What has fewer than 64 bits is computed in 64 in the copy, from its first value on: `int`
 //!   wraps around, which C compilers would have to take into account (`Plan::rebased`).
-//! * Pointers that move by constants stay within their bounds if all turns together do not move
-//!   them further (`walk`).
+//! * Pointers that move by constants, or by what does not change, stay within their bounds if all
+//!   turns together do not move them further (`walk`).
 //! * Counts and bases may lie in memory that the loop does not change (`crate::steady`); the copy
 //!   has them in locals. A check that stays then compares with a count that was tested before
 //!   the loop (`Plan::eased`).
@@ -158,10 +158,10 @@ fn plan(
             None => planner.counted.borrow_mut().truncate(followed),
         }
     }
-    if let Some(walk) = walk::run(program, body, writes, cfg, dominators, l) {
+    if let Some(walk) = walk::run(&planner, cfg) {
         plan.climb = walk.climb;
         plan.dropped.extend(walk.checks);
-        plan.tests.extend(walk.reach.into_iter().map(|(pointer, (by, furthest))| Test::Reach(pointer, by, furthest)));
+        plan.tests.extend(walk.reach.into_iter().map(Test::Reach));
     }
     let enough = match l.turns {
         // One alone gains less than the tests cost where turns are few, as in loops over words or
