@@ -550,8 +550,12 @@ static void nap(void) {
     lee_lock_retake(depth);
 }
 
-/* Lets other processes run for a short time. It may be the end of this one. */
+/* Lets other processes run for a short time. It may be the end of this one. What can run may be bound to
+ * another worker, or do the same as this one: then the lock is handed round here, or stays, and who sleeps for
+ * it may be what is waited for, as it is about to begin its call of C, or is called back by it. */
 static void let_others_run(const struct lee_worker *self) {
+    if (lee_lock_is_wanted())
+        nap();
     if (!self->idles && (anything_ready() || pool.stopper != NULL))
         lee_task_stop_here();
     else

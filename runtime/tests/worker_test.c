@@ -539,6 +539,62 @@ static void test_stop_beside_c(void) {
         lee_process_kill(others[i]);
 }
 
+/* It is bound to its worker, and waits there. */
+static _Atomic(struct lee_worker *) bound_to;
+
+static int is_bound(void *argument) {
+    struct lee_endpoint *end = *(struct lee_endpoint **)argument;
+    int64_t n;
+    lee_process->pinned = lee_process->worker;
+    atomic_store(&bound_to, lee_process->worker);
+    lee_channel_receive(NULL, end, PING, &n, sizeof n);
+    lee_channel_close(end);
+    return 0;
+}
+
+/* Takes the lock while somebody waits for C, of which it is a part, to come back. */
+static void takes_lock_late(void *argument) {
+    struct timespec pause = {0, 10000000};
+    (void)argument;
+    atomic_store(&called, true);
+    while (!atomic_load(&stops_all))
+        nanosleep(&pause, NULL);
+    nanosleep(&pause, NULL);
+    lee_process_kill(lee_process_spawn(NULL, returns, &(int){0}, sizeof(int)));
+}
+
+static int wakes_and_is_late(void *argument) {
+    struct lee_endpoint *end = *(struct lee_endpoint **)argument;
+    int64_t n = 0;
+    while (atomic_load(&bound_to) == NULL)
+        lee_task_yield();
+    lee_process->pinned = atomic_load(&bound_to);
+    while (lee_process->worker != lee_process->pinned)
+        lee_task_yield();
+    lee_channel_send(end, PING, &n, sizeof n);
+    lee_foreign_call(takes_lock_late, NULL);
+    lee_channel_close(end);
+    return 0;
+}
+
+/* Who waits for C finds only a process that can run where C is, and keeps the lock from nobody. */
+static void test_callback_beside_stop(void) {
+    if (UNDER_ASAN) /* calls of C are not seen */
+        return;
+    struct lee_endpoint *ends[2];
+    atomic_store(&called, false);
+    atomic_store(&came_back, false);
+    atomic_store(&stops_all, false);
+    lee_channel_make(NULL, &pings, ends);
+    alarm(100);
+    struct lee_pid *bound = spawn_with(is_bound, ends[LEE_EXPORTER]);
+    struct lee_pid *caller = spawn_with(wakes_and_is_late, ends[LEE_IMPORTER]);
+    struct lee_pid *setter = lee_process_spawn(NULL, sets_limit, NULL, 0);
+    CHECK(lee_process_wait(setter).how == LEE_RETURNED && lee_process_wait(caller).how == LEE_RETURNED);
+    CHECK(lee_process_wait(bound).how == LEE_RETURNED);
+    alarm(0);
+}
+
 /* Whoever is woken is in the queue of the worker that then calls C, or a function of the runtime that
  * waits as C does. */
 static void wake_and_call(struct lee_endpoint *end, bool runs_program) {
@@ -671,6 +727,8 @@ int main(int argc, char **argv) {
     show("foreign_beside");
     test_stop_beside_c();
     show("stop_beside_c");
+    test_callback_beside_stop();
+    show("callback_beside_stop");
     test_kills(200 * times);
     show("kills");
     test_killers(20 * times);
