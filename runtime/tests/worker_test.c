@@ -458,11 +458,13 @@ static int goes_on(void *argument) {
 static atomic_bool stops_all, has_gone_on;
 static atomic_long turns;
 
-/* Comes back once the neighbour has had turns while somebody waits for C to come back. */
+/* Comes back once the neighbour has had turns while somebody waits for C to come back. Before that it may
+ * have waited in a callback. */
 static void is_waited_for(void *argument) {
     struct timespec pause = {0, 10000000};
+    if (*(bool *)argument)
+        waits_in_callback(NULL);
     int64_t begun = now(), end = begun + INT64_C(10000000000);
-    (void)argument;
     atomic_store(&called, true);
     while (!atomic_load(&stops_all) && now() < begun + INT64_C(1000000000))
         nanosleep(&pause, NULL);
@@ -477,8 +479,7 @@ static void is_waited_for(void *argument) {
 }
 
 static int calls_and_is_waited_for(void *argument) {
-    (void)argument;
-    lee_foreign_call(is_waited_for, NULL);
+    lee_foreign_call(is_waited_for, argument);
     return 0;
 }
 
@@ -523,12 +524,13 @@ static void test_stop_beside_c(void) {
     struct lee_pid *others[8];
     for (int i = 0; i < 8; i++)
         others[i] = lee_process_spawn(NULL, i < 6 ? takes_turns : calls_often, NULL, 0);
-    for (int i = 0, good = 0; good < 3; i++) {
+    for (int i = 0, good = 0; good < 4; i++) {
+        bool calls_back = good % 2 == 1;
         atomic_store(&called, false);
         atomic_store(&came_back, false);
         atomic_store(&stops_all, false);
         atomic_store(&has_gone_on, false);
-        struct lee_pid *caller = lee_process_spawn(NULL, calls_and_is_waited_for, NULL, 0);
+        struct lee_pid *caller = lee_process_spawn(NULL, calls_and_is_waited_for, &calls_back, sizeof calls_back);
         struct lee_pid *setter = lee_process_spawn(NULL, sets_limit, NULL, 0);
         lee_process_wait(caller);
         int how = lee_process_wait(setter).status;
