@@ -205,6 +205,7 @@ static void run(void (*function)(void *), void *argument) {
         lee_worker_calls_c();
     bool rests = __builtin_expect(lee_slice_over || lee_slice_again || task->process->watch > 0, 0) && lee_preempt_rest();
     lee_on_task_stack = false;
+    task->process->keeps_thread++; /* a callback may wait */
     if (stack != NULL) {
         task->foreign = stack;
         lee_foreign_switch(function, argument, stack->high, &stack->left);
@@ -212,6 +213,7 @@ static void run(void (*function)(void *), void *argument) {
     } else {
         function(argument);
     }
+    task->process->keeps_thread--;
     lee_on_task_stack = true;
     if (__builtin_expect(lee_many, 0))
         lee_worker_called_c();

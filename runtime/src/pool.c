@@ -32,6 +32,7 @@
 
 enum {
     WORKERS_MOST = 64,
+    THREADS_MOST = 2 * WORKERS_MOST, /* with those that were started because all were in calls of C */
     LOOKS = 64,             /* switches of a worker between two looks at the reactor */
     THREAD_STACK = 1 << 20, /* of the threads that are started: only handlers and `idle` run on it */
     SPINS = 100,            /* looks of an idle worker between two at the clock */
@@ -51,13 +52,21 @@ enum {
 #else
     KEEPS_THREADS = true,
 #endif
+    /* AddressSanitizer knows the first process's stack as its thread's. */
+#ifdef LEE_ASAN
+    FIRST_STAYS = true,
+#else
+    FIRST_STAYS = KEEPS_THREADS,
+#endif
+    FIRST_AFTER = 400000,   /* cycles that the first process waits for a call of C on its thread */
     STOLEN_AFTER = 100000   /* cycles that a process waits behind the one that woke it, which often waits soon */
 };
 
 /* Touched with the lock held, but for what is atomic. */
 static struct {
-    struct lee_worker *workers[WORKERS_MOST];
-    int count, most;
+    struct lee_worker *workers[THREADS_MOST];
+    int count; /* at most `most` that are not in calls of C are to be busy at once */
+    int most;
     int running; /* workers that run a process */
     int spinning; /* workers that wait awake, until the next event */
     size_t queued; /* processes in the queues of all workers, without those that were handed over */
@@ -119,18 +128,38 @@ static void call(struct lee_worker *worker) {
 static void *begin_thread(void *argument);
 
 /* One more, if there may be. */
-static void add_worker(void) {
-    if (pool.count == pool.most)
+static void add_worker(int most) {
+    if (pool.count >= most)
         return;
     pool.count++;
-    if (!lee_thread_start(begin_thread, NULL, THREAD_STACK))
-        pool.most = --pool.count;
+    if (lee_thread_start(begin_thread, NULL, THREAD_STACK))
+        return;
+    pool.count--;
+    if (pool.most > pool.count)
+        pool.most = pool.count;
+}
+
+static bool calls_c(const struct lee_worker *worker) {
+    return __atomic_load_n(&worker->calls, __ATOMIC_RELAXED);
+}
+
+/* Workers beyond `most` were started while all others were in calls of C. They take work only as long as
+ * there would be too few others for it: processes that take turns are to have the processors. */
+static bool is_needed(const struct lee_worker *self) {
+    int busy = 0;
+    if (self->number < pool.most)
+        return true;
+    for (int i = 0; i < pool.count; i++) {
+        const struct lee_worker *worker = pool.workers[i];
+        busy += worker != NULL && worker != self && !worker->idles && !calls_c(worker);
+    }
+    return busy < pool.most;
 }
 
 /* Whether there was a worker that sleeps, which is woken. */
 static bool wake_sleeper(void) {
     for (int i = 0; i < pool.count; i++) {
-        if (pool.workers[i] != NULL && pool.workers[i]->sleeps) {
+        if (pool.workers[i] != NULL && pool.workers[i]->sleeps && is_needed(pool.workers[i])) {
             wake(pool.workers[i]);
             return true;
         }
@@ -145,30 +174,33 @@ static void wake_another(void) {
     if (pool.polls != NULL && !pool.rung)
         wake(pool.polls);
     else
-        add_worker();
+        add_worker(pool.most);
 }
 
 /* A worker calls C, and no other one looks after its queue, or blocks in the reactor. If all others
- * run, they do so when their slices end; the timers of some may rest, because there was nothing to do. */
+ * run, they do so when their slices end; the timers of some may rest, because there was nothing to do.
+ * If all are in calls of C, there is one more. */
 static void call_guard(struct lee_worker *self) {
     struct lee_worker *guard = NULL;
+    int in_c = 0;
     if (pool.guard != NULL || pool.stopper != NULL)
         return;
     for (int i = 0; i < pool.count; i++) {
         struct lee_worker *worker = pool.workers[i];
         if (worker == NULL || (worker->idles && !worker->sleeps && worker != pool.polls))
             return; /* it is awake, and looks before it sleeps */
-        if (worker->sleeps && guard == NULL)
+        if (worker->sleeps && guard == NULL && is_needed(worker))
             guard = worker;
-    }
-    if (guard == NULL && pool.count < pool.most) {
-        add_worker();
-        return;
+        in_c += calls_c(worker);
     }
     guard = guard != NULL ? guard : pool.polls;
     if (guard != NULL) {
         pool.guard = guard;
         wake(guard);
+        return;
+    }
+    if (pool.count < pool.most || in_c == pool.count) {
+        add_worker(THREADS_MOST);
         return;
     }
     __atomic_store_n(&self->called_at, lee_system_time(), __ATOMIC_RELAXED);
@@ -181,16 +213,27 @@ static void call_guard(struct lee_worker *self) {
     }
 }
 
+/* What waits for a call of C to return is looked after, although a worker that was idle now runs. */
+static void call_guards(void) {
+    for (int i = 0; i < pool.count; i++) {
+        if (pool.workers[i] != NULL && pool.workers[i]->head != NULL && calls_c(pool.workers[i]))
+            call_guard(pool.workers[i]);
+    }
+}
+
 LEE_UNWATCHED static bool leaves_work(const struct lee_worker *self) {
     if (__atomic_load_n(&pool.guard, __ATOMIC_RELAXED) != NULL)
         return false;
-    return self->head != NULL || __atomic_load_n(&lee_shares_ready, __ATOMIC_RELAXED) > 0 ||
+    return __atomic_load_n(&self->head, __ATOMIC_RELAXED) != NULL || __atomic_load_n(&pool.stranded, __ATOMIC_RELAXED) ||
+           __atomic_load_n(&lee_shares_ready, __ATOMIC_RELAXED) > 0 ||
            (__atomic_load_n(&pool.polls, __ATOMIC_RELAXED) == NULL && lee_reactor_has_waits());
 }
 
 void lee_worker_calls_c(void) {
     struct lee_worker *self = &lee_worker;
     __atomic_store_n(&self->calls, true, __ATOMIC_RELAXED);
+    if (self->number == 0)
+        lee_atomic_fence(); /* it sees the first process in its queue, or who puts that there sees `calls` */
     if (__builtin_expect(!leaves_work(self), 1))
         return;
     int error = errno;
@@ -258,10 +301,26 @@ static bool is_fresh(const struct lee_process *process) {
     return !process->begun && process->high != 0;
 }
 
+/* Whether the first process, which is bound to the thread that it began on, may leave it while a call of
+ * C lasts there. */
+static bool is_loose(const struct lee_process *process) {
+    return !FIRST_STAYS && process == pool.first && !process->keeps_thread;
+}
+
+/* Where a process that can run waits for its turn. */
+static struct lee_worker *place_of(const struct lee_process *process) {
+    struct lee_worker *self = &lee_worker, *pinned = process->pinned;
+    if (process->stopped)
+        return process->last;
+    if (pinned == NULL || (is_loose(process) && process->last != pinned && calls_c(pinned)))
+        return self; /* the first process is away already, and C still lasts */
+    return pinned;
+}
+
 void lee_worker_ready(struct lee_process *process) {
     if (process->queued || process->worker != NULL)
         return;
-    struct lee_worker *self = &lee_worker, *worker = process->pinned != NULL ? process->pinned : self;
+    struct lee_worker *self = &lee_worker, *worker = place_of(process);
     bool crowd = worker->head != NULL, watched = pool.spinning > 0;
     bool elsewhere = worker == self && self->runs != NULL && self->runs->wakes_and_runs;
     process->queued = true;
@@ -284,6 +343,8 @@ void lee_worker_ready(struct lee_process *process) {
     }
     if (worker != self) {
         call(worker);
+        if (is_loose(process) && calls_c(worker))
+            call_guard(worker);
         return;
     }
     lee_task_arm();
@@ -301,10 +362,13 @@ void lee_worker_unready(struct lee_process *process) {
 
 /* Whether a process in the queue of a worker need not run there. */
 static bool may_move(const struct lee_process *process) {
-    return process->pinned == NULL && !process->stopped;
+    if (process->stopped)
+        return false;
+    return process->pinned == NULL || (is_loose(process) && (process->on != process->pinned || calls_c(process->pinned)));
 }
 
-/* A process that waits in the queue of another worker and need not run there. */
+/* A process that waits in the queue of another worker and need not run there. The first one waits longer:
+ * most calls of C are short. */
 static struct lee_process *steal(const struct lee_worker *self) {
     uint64_t now = lee_cycles();
     for (int i = 1; i < pool.count; i++) {
@@ -312,7 +376,8 @@ static struct lee_process *steal(const struct lee_worker *self) {
         if (from == NULL)
             continue;
         for (struct lee_process *process = from->head; process != NULL; process = process->queue_next) {
-            bool old = now - process->ready_since > STOLEN_AFTER || process != from->head;
+            uint64_t waits = now - process->ready_since;
+            bool old = process->pinned != NULL ? waits > FIRST_AFTER : waits > STOLEN_AFTER || process != from->head;
             if (may_move(process) && old)
                 return process;
         }
@@ -322,9 +387,11 @@ static struct lee_process *steal(const struct lee_worker *self) {
 
 /* Whether there is one that has not waited long enough yet. */
 static bool may_steal_soon(const struct lee_worker *self) {
+    if (!is_needed(self))
+        return false;
     for (int i = 0; i < pool.count; i++) {
         const struct lee_worker *from = pool.workers[i];
-        if (from != NULL && from != self && from->head != NULL && may_move(from->head))
+        if (from != NULL && from != self && from->head != NULL && from->head->pinned == NULL && may_move(from->head))
             return true;
     }
     return false;
@@ -355,13 +422,14 @@ static void take_handed(struct lee_worker *self) {
 static struct lee_process *choose(struct lee_worker *self, bool yields) {
     struct lee_process *process;
     take_handed(self);
-    while (lee_shares_used && lee_shares_ready > 0 && (process = lee_share_next(self->head != NULL, yields)) != NULL) {
+    bool needed = is_needed(self);
+    while (needed && lee_shares_used && lee_shares_ready > 0 && (process = lee_share_next(self->head != NULL, yields)) != NULL) {
         struct lee_worker *only = process->pinned != NULL ? process->pinned : process->stopped ? process->last : self;
         if (only == self)
             return process;
         hand_over(process, only);
     }
-    process = self->head != NULL ? self->head : steal(self);
+    process = self->head != NULL || !needed ? self->head : steal(self);
     if (process != NULL)
         lee_worker_unready(process);
     return process;
@@ -507,6 +575,7 @@ static void go_on(void) {
         if (pool.workers[i] != NULL && pool.workers[i]->sleeps)
             wake(pool.workers[i]);
     }
+    call_guards();
 }
 
 /* Whether a worker was to stop, and is in the same call of C as then. */
@@ -550,15 +619,14 @@ static void nap(void) {
     lee_lock_retake(depth);
 }
 
-/* Lets other processes run for a short time. It may be the end of this one. What can run may be bound to
- * another worker, or do the same as this one: then the lock is handed round here, or stays, and who sleeps for
- * it may be what is waited for, as it is about to begin its call of C, or is called back by it. */
+/* Lets other processes run for a short time. It may be the end of this one. If none waits here, other
+ * workers get the lock: they may have been woken for what is in their queues, and who is waited for may
+ * want it, about to begin its call of C or called back by it. */
 static void let_others_run(const struct lee_worker *self) {
-    if (lee_lock_is_wanted())
-        nap();
+    uint64_t start = lee_cycles();
     if (!self->idles && (anything_ready() || pool.stopper != NULL))
         lee_task_stop_here();
-    else
+    if (lee_cycles() - start < STOLEN_AFTER)
         nap();
 }
 
@@ -629,6 +697,7 @@ static void run_process(struct lee_worker *self, struct lee_task *task) {
     self->woke_at = 0;
     task->process->worker = self;
     self->runs = task->process;
+    call_guards();
     lee_task_run(task);
 }
 
@@ -703,11 +772,12 @@ static _Noreturn void idle(void) {
             run_process(self, lee_task_first_ready(process));
             continue;
         }
-        if ((!guards && watch()) || self->head != NULL || self->deadlocked != NULL) /* the lock was given up */
+        bool needed = is_needed(self);
+        if ((!guards && needed && watch()) || self->head != NULL || self->deadlocked != NULL) /* the lock was given up */
             continue;
         if (pool.spinning == 0 && may_steal_soon(self))
             continue;
-        if (pool.guard == NULL && is_stranded()) {
+        if (needed && pool.guard == NULL && is_stranded()) {
             pool.guard = self;
             continue;
         }
@@ -768,7 +838,7 @@ struct lee_task *lee_worker_next(struct lee_task *waiting, bool outside, bool yi
     ran->depth = self->depth - 1;
     if (pool.stopper == self)
         go_on();
-    if ((ran->foreign != NULL || KEEPS_THREADS) && !over)
+    if ((ran->foreign != NULL || process->keeps_thread || KEEPS_THREADS) && !over)
         process->pinned = self; /* its frames may know their thread */
     if (__builtin_expect(process->asked == LEE_ASKED_NOW, 0) && !over)
         lee_top_stops(process);
@@ -899,7 +969,7 @@ void lee_pool_begin(void) {
     pool.exchange = lee_exchange_adopt != NULL ? lee_exchange_heap() : NULL;
     pool.most = (int)(most > WORKERS_MOST ? WORKERS_MOST : most);
     pool.count = pool.running = 1;
-    self->pinned = self->worker = &lee_worker;
+    self->pinned = self->worker = self->last = &lee_worker;
     pool.first = self;
     lee_preempt_begin();
     join(&lee_worker, process, 0);

@@ -96,7 +96,8 @@ struct lee_process {
     /* Of a pool of workers (pool.c). */
     bool begun;                 /* its code has run */
     struct lee_worker *worker;  /* that runs it; null: none does */
-    struct lee_worker *pinned;  /* the only one that may; null: any */
+    struct lee_worker *pinned;  /* the only one that may; null: any. The first process: but for `is_loose` */
+    size_t keeps_thread;        /* not 0: from the next time that it waits, it goes on where it is */
     struct lee_worker *on;      /* in whose queue it is; null: in none, or in that of its share */
     bool handed;                /* it is in the queue because its turn came when another worker chose */
     struct lee_worker *last;    /* that ran it last */

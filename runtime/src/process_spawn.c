@@ -362,6 +362,10 @@ void lee_process_kill(struct lee_pid *pid) {
     __asm__ volatile("" ::"r"(pid)); /* it holds the record until here */
 }
 
+void lee_process_keep_thread(void) {
+    lee_process_self()->keeps_thread++;
+}
+
 _Noreturn void lee_exit(int status) {
     if (!lee_process_is_spawned())
         exit(status);

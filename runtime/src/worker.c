@@ -78,10 +78,6 @@ void lee_unlock_many(void) {
         wake_others(waiting);
 }
 
-bool lee_lock_is_wanted(void) {
-    return __atomic_load_n(&lock, __ATOMIC_RELAXED) == 2;
-}
-
 unsigned lee_lock_drop(void) {
     unsigned depth = lee_worker.depth;
     lee_worker.depth = 1;

@@ -169,8 +169,6 @@ void lee_worker_ask(void) __attribute__((weak));
 /* That worker gives up the lock, and has it again. */
 unsigned lee_lock_drop(void);
 void lee_lock_retake(unsigned depth);
-/* Whether a thread may sleep for it, which that worker has. */
-bool lee_lock_is_wanted(void);
 
 /* task.c, for pool.c: the task runs on the running one's worker. */
 void lee_task_run(struct lee_task *to);

@@ -455,8 +455,9 @@ static int goes_on(void *argument) {
     return late;
 }
 
-static atomic_bool stops_all, has_gone_on;
+static atomic_bool stops_all, has_gone_on, is_free; /* one that takes turns is on another worker than C */
 static atomic_long turns;
+static atomic_int c_runs_on;
 
 /* Comes back once the neighbour has had turns while somebody waits for C to come back. Before that it may
  * have waited in a callback. */
@@ -465,6 +466,7 @@ static void is_waited_for(void *argument) {
     if (*(bool *)argument)
         waits_in_callback(NULL);
     int64_t begun = now(), end = begun + INT64_C(10000000000);
+    atomic_store(&c_runs_on, lee_worker.number);
     atomic_store(&called, true);
     while (!atomic_load(&stops_all) && now() < begun + INT64_C(1000000000))
         nanosleep(&pause, NULL);
@@ -485,8 +487,14 @@ static int calls_and_is_waited_for(void *argument) {
 
 static int takes_turns(void *argument) {
     (void)argument;
-    for (;; lee_task_yield())
+    for (int64_t end = now() + 2000000; now() < end;) /* the others are taken by other workers */
+        ;
+    for (;; lee_task_yield()) {
+        int c = atomic_load(&c_runs_on);
         atomic_fetch_add(&turns, 1);
+        if (c >= 0 && lee_process->worker->number != c)
+            atomic_store(&is_free, true);
+    }
     return 0;
 }
 
@@ -502,7 +510,8 @@ static int calls_often(void *argument) {
 }
 
 /* For a limit all others are stopped. If it was stopped in its own code on the worker that calls C,
- * it comes too late. */
+ * it comes too late. The same is said if none of the others can run: where processes keep their
+ * threads, all may be there. */
 enum { LATE, ALONE, BESIDE_OTHERS };
 static int sets_limit(void *argument) {
     struct timespec pause = {0, 1000000};
@@ -514,7 +523,7 @@ static int sets_limit(void *argument) {
     if (atomic_load(&came_back))
         return LATE;
     lee_custodian_limit(child, 1 << 20, child);
-    return atomic_load(&has_gone_on) ? BESIDE_OTHERS : ALONE;
+    return atomic_load(&has_gone_on) ? BESIDE_OTHERS : atomic_load(&is_free) ? ALONE : LATE;
 }
 
 /* Who stops all others waits for C; the others do not wait with it. */
@@ -530,11 +539,13 @@ static void test_stop_beside_c(void) {
         atomic_store(&came_back, false);
         atomic_store(&stops_all, false);
         atomic_store(&has_gone_on, false);
+        atomic_store(&c_runs_on, -1);
+        atomic_store(&is_free, false);
         struct lee_pid *caller = lee_process_spawn(NULL, calls_and_is_waited_for, &calls_back, sizeof calls_back);
         struct lee_pid *setter = lee_process_spawn(NULL, sets_limit, NULL, 0);
         lee_process_wait(caller);
         int how = lee_process_wait(setter).status;
-        CHECK(how != ALONE && i < 20);
+        CHECK(how != ALONE && (i < 20 || KEEPS_THREADS));
         good += how != LATE || i >= 20;
     }
     for (int i = 0; i < 8; i++)
@@ -656,6 +667,98 @@ static void test_foreign_beside(void) {
     }
 }
 
+static atomic_int in_c;
+
+static void lasts_with_others(void *argument) {
+    atomic_fetch_add(&in_c, 1);
+    lasts(argument);
+}
+
+/* On the worker that `argument` points to the number of, or on any. */
+static int calls_c_on(void *argument) {
+    struct timespec pause = {0, 100000};
+    for (const int *number = argument; *number >= 0 && lee_process->worker->number != *number;)
+        lee_nanosleep(&pause, NULL);
+    lee_foreign_call(lasts_with_others, NULL);
+    return 0;
+}
+
+/* Whether C came back before 20 short sleeps of the first process were over. With a neighbour it comes
+ * back when that one has slept so often. */
+static bool first_is_delayed(int callers, int number, bool neighbour) {
+    struct lee_pid *pids[8];
+    struct timespec pause = {0, 1000000};
+    atomic_store(&in_c, 0);
+    atomic_store(&called, false);
+    atomic_store(&went_on, false);
+    atomic_store(&came_back, false);
+    if (neighbour)
+        lee_process_spawn(NULL, is_delayed, NULL, 0);
+    for (int i = 0; i < callers; i++)
+        pids[i] = lee_process_spawn(NULL, calls_c_on, &number, sizeof number);
+    while (atomic_load(&in_c) < callers && !atomic_load(&came_back))
+        lee_nanosleep(&pause, NULL);
+    for (int i = 0; i < 20; i++)
+        lee_nanosleep(&pause, NULL);
+    bool delayed = atomic_load(&came_back);
+    atomic_store(&went_on, true);
+    for (int i = 0; i < callers; i++)
+        lee_process_wait(pids[i]);
+    return delayed;
+}
+
+/* In a callback from C. */
+static void waits_below_c(void *argument) {
+    struct timespec pause = {0, 1000000};
+    pthread_t thread = pthread_self();
+    struct lee_pid *neighbour = lee_process_spawn(NULL, is_delayed, NULL, 0); /* ends C's call */
+    *(bool *)argument = true;
+    for (int i = 0; i < 30; i++) {
+        lee_nanosleep(&pause, NULL);
+        if (!pthread_equal(thread, pthread_self()))
+            *(bool *)argument = false;
+    }
+    lee_process_wait(neighbour);
+}
+
+static bool first_stays_below_c(void) {
+    bool stayed = false;
+    int number = 0;
+    atomic_store(&called, false);
+    atomic_store(&went_on, false);
+    atomic_store(&came_back, false);
+    struct lee_pid *caller = lee_process_spawn(NULL, calls_c_on, &number, sizeof number);
+    lee_foreign_call(waits_below_c, &stayed);
+    lee_process_wait(caller);
+    return stayed;
+}
+
+/* The first process goes on elsewhere while C lasts on its thread, whether the other workers sleep or
+ * compute, and comes back afterwards; if C lasts on all workers, there is one more. It stays below frames
+ * of C's, and if it asked for that. */
+static void test_first_beside_c(void) {
+    struct lee_pid *spinners[4];
+    if (UNDER_ASAN || KEEPS_THREADS)
+        return;
+    pthread_t thread = pthread_self();
+    for (int spinning = 0; spinning <= 4; spinning += 2) {
+        for (int i = 0; i < spinning; i++)
+            spinners[i] = lee_process_spawn(NULL, spins, NULL, 0);
+        CHECK(!first_is_delayed(1, 0, false));
+        for (int i = 0; i < spinning; i++)
+            lee_process_kill(spinners[i]);
+        lee_task_yield();
+        CHECK(pthread_equal(thread, pthread_self()));
+    }
+    for (int callers = 2; callers <= 6; callers += 2)
+        CHECK(!first_is_delayed(callers, -1, false));
+    CHECK(first_stays_below_c());
+    lee_process_keep_thread();
+    CHECK(pthread_equal(thread, pthread_self()));
+    CHECK(first_is_delayed(1, 0, true));
+    CHECK(pthread_equal(thread, pthread_self()));
+}
+
 static void waits_for_nothing(void *argument) {
     (void)argument;
     struct lee_endpoint *ends[2];
@@ -727,6 +830,8 @@ int main(int argc, char **argv) {
     show("events");
     test_foreign_beside();
     show("foreign_beside");
+    test_first_beside_c();
+    show("first_beside_c");
     test_stop_beside_c();
     show("stop_beside_c");
     test_callback_beside_stop();

@@ -297,6 +297,7 @@ impl Machine<'_> {
                     false => int(0),
                 }
             }
+            "lee_process_keep_thread" => int(0), // there is one thread
             "lee_process_wait" => {
                 let n = self.process_of(a.ptr(0))?;
                 let Some(ended) = self.tasks.processes.get(n).and_then(|p| p.end.clone()) else {

@@ -56,6 +56,10 @@ void lee_process_kill(struct lee_pid *pid);
 /* Waits until the process has ended; any number of times. */
 struct lee_process_end lee_process_wait(struct lee_pid *pid);
 
+/* The calling process goes on upon this thread from now on, wherever it waits: for C code that keeps
+ * something for each thread. */
+void lee_process_keep_thread(void);
+
 /* C's `exit`: ends the program in the first process, the process in any other. */
 _Noreturn void lee_exit(int status);
 /* C's `_exit` and `abort`, likewise. */
