@@ -356,6 +356,40 @@ static void test_turns_of_who_stays(void) {
         CHECK(lee_process_wait(spinning[i]).how == LEE_LIMIT);
 }
 
+static atomic_long turns_of[9];
+
+LEE_CODE static int counts_turns(void *argument) {
+    int number = *(int *)argument;
+    for (;; pass())
+        atomic_fetch_add(&turns_of[number], 1);
+    return 0;
+}
+
+/* The only process of a custodian has a worker for itself, and still not the half that is due to it. Those of
+ * another one that were stopped on that worker have their turns all the same. */
+static void test_turns_beside_one(void) {
+    if (!STOPS)
+        return;
+    struct lee_custodian *one = lee_custodian_new(NULL), *many = lee_custodian_new(NULL);
+    struct lee_pid *pids[9];
+    alarm(100);
+    for (int i = 0; i < 9; i++)
+        pids[i] = spawn_in(i == 4 ? one : many, counts_turns, i);
+    for (int round = 0; round < 3; round++) {
+        long had[9];
+        for (int i = 0; i < 9; i++)
+            had[i] = atomic_load(&turns_of[i]);
+        lee_nanosleep(&(struct timespec){1, 0}, NULL);
+        for (int i = 0; i < 9; i++)
+            CHECK(atomic_load(&turns_of[i]) > had[i]);
+    }
+    lee_custodian_shutdown(one);
+    lee_custodian_shutdown(many);
+    for (int i = 0; i < 9; i++)
+        CHECK(lee_process_wait(pids[i]).how == LEE_LIMIT);
+    alarm(0);
+}
+
 /* --- waiting --------------------------------------------------------------------------------- */
 
 static int sleeps(void *argument) {
@@ -824,6 +858,8 @@ int main(int argc, char **argv) {
     show("moves");
     test_turns_of_who_stays();
     show("turns_of_who_stays");
+    test_turns_beside_one();
+    show("turns_beside_one");
     test_waits();
     show("waits");
     test_events(5000 * times);
