@@ -33,6 +33,12 @@ struct fd {
 static struct lee_process nobody, closing;
 bool lee_fds_guarded;
 
+/* Other workers read it without the lock: once there are any, it is set. */
+static void guard(void) {
+    if (!lee_fds_guarded)
+        lee_fds_guarded = true;
+}
+
 static struct fd *_Atomic parts[PARTS];
 LEE_NO_POINTERS(parts)
 static _Atomic uint32_t last_generation;
@@ -169,7 +175,7 @@ int lee_fd_close(int fd) {
     struct fd *known = find(fd);
     lee_fd_closes(fd);
     if (known != NULL && atomic_load(&known->held) != 0) {
-        lee_fds_guarded = true;
+        guard();
         atomic_store(&known->owner, &closing);
         if (closes_later(known))
             return 0;
@@ -187,7 +193,7 @@ void lee_fd_keep(int fd) {
         atomic_store_explicit(&known->owner, NULL, memory_order_relaxed);
         lee_unlock();
     }
-    lee_fds_guarded = true;
+    guard();
 }
 
 bool lee_fd_is_mine_slowly(int fd, bool strictly) {
@@ -216,7 +222,7 @@ uint32_t lee_fd_send(int fd) {
     disown(known);
     atomic_store_explicit(&known->owner, &nobody, memory_order_relaxed);
     uint32_t life = begin_life(known);
-    lee_fds_guarded = true;
+    guard();
     lee_unlock();
     return life;
 }

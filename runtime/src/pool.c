@@ -59,6 +59,7 @@ enum {
     FIRST_STAYS = KEEPS_THREADS,
 #endif
     FIRST_AFTER = 400000,   /* cycles that the first process waits for a call of C on its thread */
+    OVERDUE = 60000000,     /* cycles that a process that was handed over waits for its turn at most, but for others like it */
     STOLEN_AFTER = 100000   /* cycles that a process waits behind the one that woke it, which often waits soon */
 };
 
@@ -418,9 +419,26 @@ static void take_handed(struct lee_worker *self) {
     }
 }
 
+/* Of those that were handed over the one that waits longest, if that is long. The share of another process that
+ * has to run here may always be the one that is behind: one that has more than a worker's part of the time due. */
+static struct lee_process *overdue(const struct lee_worker *self) {
+    struct lee_process *first = NULL;
+    uint64_t now = lee_cycles();
+    for (struct lee_process *process = self->head; process != NULL; process = process->queue_next) {
+        if (process->handed && now - process->ready_since > OVERDUE && (first == NULL || process->ready_since < first->ready_since))
+            first = process;
+    }
+    return first;
+}
+
 /* The process that this worker runs next; null if there is none. It is in no queue any more. */
 static struct lee_process *choose(struct lee_worker *self, bool yields) {
-    struct lee_process *process;
+    struct lee_process *process = self->handed > 0 && !self->gave_turn ? overdue(self) : NULL;
+    self->gave_turn = process != NULL;
+    if (process != NULL) {
+        lee_worker_unready(process);
+        return process;
+    }
     take_handed(self);
     bool needed = is_needed(self);
     while (needed && lee_shares_used && lee_shares_ready > 0 && (process = lee_share_next(self->head != NULL, yields)) != NULL) {
@@ -620,7 +638,8 @@ static void nap(void) {
 }
 
 /* Lets other processes run for a short time. It may be the end of this one. If none waits here, other
- * workers get the lock: they may have been woken for what is in their queues. */
+ * workers get the lock: they may have been woken for what is in their queues, and who is waited for may
+ * want it, about to begin its call of C or called back by it. */
 static void let_others_run(const struct lee_worker *self) {
     uint64_t start = lee_cycles();
     if (!self->idles && (anything_ready() || pool.stopper != NULL))

@@ -343,8 +343,11 @@ void lee_task_bury(void) {
     int error = errno;
     enter_fiber(lee_process->tasks.running);
     worker.left = lee_many;
-    if (lee_many) /* the lock is held, by whoever ran before on this worker; from here on by this task */
+    if (lee_many) { /* the lock is held, by whoever ran before on this worker; from here on by this task */
         worker.depth = lee_process->tasks.running->depth + 1;
+        if (lee_process->tasks.running->foreign != NULL) /* it waited in a callback, which returns to C */
+            __atomic_store_n(&worker.calls, true, __ATOMIC_RELAXED);
+    }
     struct lee_task *gone = worker.gone;
     if (gone != NULL) {
         leave_foreign(gone);

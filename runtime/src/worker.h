@@ -49,6 +49,7 @@ struct lee_worker {
     const struct lee_process *runs; /* null: none but `idle`, or it is about to choose */
     struct lee_task *deadlocked; /* to run next, and to report that every task waits */
     size_t handed;              /* of those in its queue, whose turn it was when another worker chose */
+    bool gave_turn;             /* the last one that it chose was such a one, which had waited for long */
     unsigned depth;             /* how often it took the lock */
     int number, thread;         /* of the pool, from 0; of the system */
     bool idles;                 /* `idle` runs */

@@ -356,6 +356,40 @@ static void test_turns_of_who_stays(void) {
         CHECK(lee_process_wait(spinning[i]).how == LEE_LIMIT);
 }
 
+static atomic_long turns_of[9];
+
+LEE_CODE static int counts_turns(void *argument) {
+    int number = *(int *)argument;
+    for (;; pass())
+        atomic_fetch_add(&turns_of[number], 1);
+    return 0;
+}
+
+/* The only process of a custodian has a worker for itself, and still not the half that is due to it. Those of
+ * another one that were stopped on that worker have their turns all the same. */
+static void test_turns_beside_one(void) {
+    if (!STOPS)
+        return;
+    struct lee_custodian *one = lee_custodian_new(NULL), *many = lee_custodian_new(NULL);
+    struct lee_pid *pids[9];
+    alarm(100);
+    for (int i = 0; i < 9; i++)
+        pids[i] = spawn_in(i == 4 ? one : many, counts_turns, i);
+    for (int round = 0; round < 3; round++) {
+        long had[9];
+        for (int i = 0; i < 9; i++)
+            had[i] = atomic_load(&turns_of[i]);
+        lee_nanosleep(&(struct timespec){1, 0}, NULL);
+        for (int i = 0; i < 9; i++)
+            CHECK(atomic_load(&turns_of[i]) > had[i]);
+    }
+    lee_custodian_shutdown(one);
+    lee_custodian_shutdown(many);
+    for (int i = 0; i < 9; i++)
+        CHECK(lee_process_wait(pids[i]).how == LEE_LIMIT);
+    alarm(0);
+}
+
 /* --- waiting --------------------------------------------------------------------------------- */
 
 static int sleeps(void *argument) {
@@ -459,11 +493,13 @@ static atomic_bool stops_all, has_gone_on, is_free; /* one that takes turns is o
 static atomic_long turns;
 static atomic_int c_runs_on;
 
-/* Comes back once the neighbour has had turns while somebody waits for C to come back. */
+/* Comes back once the neighbour has had turns while somebody waits for C to come back. Before that it may
+ * have waited in a callback. */
 static void is_waited_for(void *argument) {
     struct timespec pause = {0, 10000000};
+    if (*(bool *)argument)
+        waits_in_callback(NULL);
     int64_t begun = now(), end = begun + INT64_C(10000000000);
-    (void)argument;
     atomic_store(&c_runs_on, lee_worker.number);
     atomic_store(&called, true);
     while (!atomic_load(&stops_all) && now() < begun + INT64_C(1000000000))
@@ -479,8 +515,7 @@ static void is_waited_for(void *argument) {
 }
 
 static int calls_and_is_waited_for(void *argument) {
-    (void)argument;
-    lee_foreign_call(is_waited_for, NULL);
+    lee_foreign_call(is_waited_for, argument);
     return 0;
 }
 
@@ -532,14 +567,15 @@ static void test_stop_beside_c(void) {
     struct lee_pid *others[8];
     for (int i = 0; i < 8; i++)
         others[i] = lee_process_spawn(NULL, i < 6 ? takes_turns : calls_often, NULL, 0);
-    for (int i = 0, good = 0; good < 3; i++) {
+    for (int i = 0, good = 0; good < 4; i++) {
+        bool calls_back = good % 2 == 1;
         atomic_store(&called, false);
         atomic_store(&came_back, false);
         atomic_store(&stops_all, false);
         atomic_store(&has_gone_on, false);
         atomic_store(&c_runs_on, -1);
         atomic_store(&is_free, false);
-        struct lee_pid *caller = lee_process_spawn(NULL, calls_and_is_waited_for, NULL, 0);
+        struct lee_pid *caller = lee_process_spawn(NULL, calls_and_is_waited_for, &calls_back, sizeof calls_back);
         struct lee_pid *setter = lee_process_spawn(NULL, sets_limit, NULL, 0);
         lee_process_wait(caller);
         int how = lee_process_wait(setter).status;
@@ -548,6 +584,62 @@ static void test_stop_beside_c(void) {
     }
     for (int i = 0; i < 8; i++)
         lee_process_kill(others[i]);
+}
+
+/* It is bound to its worker, and waits there. */
+static _Atomic(struct lee_worker *) bound_to;
+
+static int is_bound(void *argument) {
+    struct lee_endpoint *end = *(struct lee_endpoint **)argument;
+    int64_t n;
+    lee_process->pinned = lee_process->worker;
+    atomic_store(&bound_to, lee_process->worker);
+    lee_channel_receive(NULL, end, PING, &n, sizeof n);
+    lee_channel_close(end);
+    return 0;
+}
+
+/* Takes the lock while somebody waits for C, of which it is a part, to come back. */
+static void takes_lock_late(void *argument) {
+    struct timespec pause = {0, 10000000};
+    (void)argument;
+    atomic_store(&called, true);
+    while (!atomic_load(&stops_all))
+        nanosleep(&pause, NULL);
+    nanosleep(&pause, NULL);
+    lee_process_kill(lee_process_spawn(NULL, returns, &(int){0}, sizeof(int)));
+}
+
+static int wakes_and_is_late(void *argument) {
+    struct lee_endpoint *end = *(struct lee_endpoint **)argument;
+    int64_t n = 0;
+    while (atomic_load(&bound_to) == NULL)
+        lee_task_yield();
+    lee_process->pinned = atomic_load(&bound_to);
+    while (lee_process->worker != lee_process->pinned)
+        lee_task_yield();
+    lee_channel_send(end, PING, &n, sizeof n);
+    lee_foreign_call(takes_lock_late, NULL);
+    lee_channel_close(end);
+    return 0;
+}
+
+/* Who waits for C finds only a process that can run where C is, and keeps the lock from nobody. */
+static void test_callback_beside_stop(void) {
+    if (UNDER_ASAN) /* calls of C are not seen */
+        return;
+    struct lee_endpoint *ends[2];
+    atomic_store(&called, false);
+    atomic_store(&came_back, false);
+    atomic_store(&stops_all, false);
+    lee_channel_make(NULL, &pings, ends);
+    alarm(100);
+    struct lee_pid *bound = spawn_with(is_bound, ends[LEE_EXPORTER]);
+    struct lee_pid *caller = spawn_with(wakes_and_is_late, ends[LEE_IMPORTER]);
+    struct lee_pid *setter = lee_process_spawn(NULL, sets_limit, NULL, 0);
+    CHECK(lee_process_wait(setter).how == LEE_RETURNED && lee_process_wait(caller).how == LEE_RETURNED);
+    CHECK(lee_process_wait(bound).how == LEE_RETURNED);
+    alarm(0);
 }
 
 /* Whoever is woken is in the queue of the worker that then calls C, or a function of the runtime that
@@ -766,6 +858,8 @@ int main(int argc, char **argv) {
     show("moves");
     test_turns_of_who_stays();
     show("turns_of_who_stays");
+    test_turns_beside_one();
+    show("turns_beside_one");
     test_waits();
     show("waits");
     test_events(5000 * times);
@@ -776,6 +870,8 @@ int main(int argc, char **argv) {
     show("first_beside_c");
     test_stop_beside_c();
     show("stop_beside_c");
+    test_callback_beside_stop();
+    show("callback_beside_stop");
     test_kills(200 * times);
     show("kills");
     test_killers(20 * times);
