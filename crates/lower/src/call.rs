@@ -268,6 +268,7 @@ impl<'t> Lower<'t, '_> {
     /// Checks each argument of a counted parameter against its count, and passes its address.
     fn check_args(&mut self, func: &Rc<FuncTy>, args: &'t [Expr], values: &mut [Arg]) {
         let plain: Vec<Operand> = values.iter().map(|a| a.op.clone()).collect();
+        let mut less_passed = vec![];
         for (i, param) in func.params.iter().enumerate() {
             let (Some(value), Some(arg)) = (plain.get(i).cloned(), args.get(i)) else { continue };
             let Some(Pointer { bounds: Bounds::Counted(id), .. }) = self.pointer_of(param.ty) else {
@@ -294,8 +295,9 @@ impl<'t> Lower<'t, '_> {
                 let count = match cut.filter(|(_, all)| const_int(&count) == Some(i128::from(*all))) {
                     Some((n, all)) => {
                         let less = i128::from(all.saturating_sub(1));
-                        if let (Some(slot), Some(old)) = (values.get_mut(n), plain.get(n)) {
-                            slot.op = self.int(less, self.operand_ty(old));
+                        if let Some(old) = plain.get(n) {
+                            let ty = self.operand_ty(old);
+                            less_passed.push((n, self.int(less, ty)));
                         }
                         self.int(less, self.operand_ty(&count))
                     }
@@ -330,6 +332,11 @@ impl<'t> Lower<'t, '_> {
                 slot.op = self.address(value, param.ty);
             }
             self.leave(saved);
+        }
+        for (n, less) in less_passed {
+            if let Some(slot) = values.get_mut(n) {
+                slot.op = less;
+            }
         }
     }
 
