@@ -268,7 +268,6 @@ impl<'t> Lower<'t, '_> {
     /// Checks each argument of a counted parameter against its count, and passes its address.
     fn check_args(&mut self, func: &Rc<FuncTy>, args: &'t [Expr], values: &mut [Arg]) {
         let plain: Vec<Operand> = values.iter().map(|a| a.op.clone()).collect();
-        let mut less_passed = vec![];
         for (i, param) in func.params.iter().enumerate() {
             let (Some(value), Some(arg)) = (plain.get(i).cloned(), args.get(i)) else { continue };
             let Some(Pointer { bounds: Bounds::Counted(id), .. }) = self.pointer_of(param.ty) else {
@@ -291,18 +290,6 @@ impl<'t> Lower<'t, '_> {
                 }
                 let ends = func.terminates == Some(i as u32) || zeroes(func, i as u32, &plain);
                 let whole = ends.then(|| whole_string(self, arg)).flatten();
-                let cut = cut_by(self, func, i as u32, id).zip(whole_string(self, arg));
-                let count = match cut.filter(|(_, all)| const_int(&count) == Some(i128::from(*all))) {
-                    Some((n, all)) => {
-                        let less = i128::from(all.saturating_sub(1));
-                        if let Some(old) = plain.get(n) {
-                            let ty = self.operand_ty(old);
-                            less_passed.push((n, self.int(less, ty)));
-                        }
-                        self.int(less, self.operand_ty(&count))
-                    }
-                    None => count,
-                };
                 let known = match (const_int(&count), whole.or_else(|| known_length(self, arg))) {
                     (Some(want), Some(have)) => want <= i128::from(have),
                     _ => false,
@@ -332,11 +319,6 @@ impl<'t> Lower<'t, '_> {
                 slot.op = self.address(value, param.ty);
             }
             self.leave(saved);
-        }
-        for (n, less) in less_passed {
-            if let Some(slot) = values.get_mut(n) {
-                slot.op = less;
-            }
         }
     }
 
@@ -581,14 +563,6 @@ fn whole_string(lower: &Lower, arg: &Expr) -> Option<u64> {
 fn zeroes(func: &FuncTy, at: u32, args: &[Operand]) -> bool {
     let Some((_, value)) = func.fills.filter(|(p, _)| *p == at) else { return false };
     value.is_none_or(|value| args.get(value as usize).and_then(const_int) == Some(0))
-}
-
-/// The parameter that says how much of a string is copied to this one (`strncpy`). Of a whole array
-/// that is a string it may be all elements: the last one stays the zero that it is.
-fn cut_by(lower: &Lower, func: &FuncTy, at: u32, count: CountId) -> Option<usize> {
-    let CountExpr::Param(n) = *lower.program.types.count_expr(count) else { return None };
-    let copies = func.into == Some(at) && func.params.iter().any(|param| param.at_most == Some(n));
-    copies.then_some(n as usize)
 }
 
 /// Whether evaluating one of the expressions may write to memory.
