@@ -19,8 +19,9 @@
 //! ```
 //!
 //! So where some path does not need what such a local gets, it is not checked there; each use that may
-//! find the local unchecked has a check of its own in front (`unchecked`). A step from the local is no
-//! use, as the new pointer is checked; what is stored in the local again may stay unchecked.
+//! find the local unchecked has a check of its own in front (`unchecked`). Only steps by one
+//! stay unchecked. A step from the local is no use if the new pointer is checked; if that stays unchecked,
+//! too, it is one: so the local is one element outside of its string at most.
 //!
 //! Lattice: the set of locals whose value is needed. Join: union. Needs: nothing. Changes: where
 //! checks of steps stand; adds blocks for edges. Guarantees: a value is used only after its check.

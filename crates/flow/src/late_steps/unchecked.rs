@@ -12,7 +12,7 @@ use mir::ir::*;
 use super::{replaces, uses, whole};
 use crate::framework::{solve, Analysis, Direction, Item, Point};
 
-/// `u = offset(x, n); check within(u); to = u` of a local whose address nobody has: `u` is used nowhere
+/// `u = offset(x, 1); check within(u); to = u`, or by -1, of a local whose address nobody has: `u` is used nowhere
 /// else.
 pub(super) struct Move {
     /// The check.
@@ -30,7 +30,7 @@ pub(super) fn moves(body: &Body) -> Vec<Move> {
             let Some(of) = checked.kind.as_check().and_then(Check::as_within).and_then(whole) else { continue };
             let Some((dest, value)) = stored.kind.as_assign() else { continue };
             let Some(to) = dest.as_local().filter(|to| *to != of) else { continue };
-            let offset = moved.kind.assigned_to(of).and_then(Rvalue::as_offset).is_some();
+            let offset = moved.kind.assigned_to(of).and_then(Rvalue::as_offset).is_some_and(|(_, by)| is_one(by));
             let own = decl(to).is_some_and(|decl| !decl.address_taken);
             let passes = decl(of).is_some_and(|decl| decl.kind == LocalKind::Temp && !decl.address_taken);
             let is_unsafe = three.iter().any(|stmt| stmt.is_unsafe);
@@ -63,11 +63,12 @@ pub(super) fn moves(body: &Body) -> Vec<Move> {
 pub(super) fn run(body: &mut Body) {
     let cfg = Cfg::new(body);
     let mut moves = moves(body);
+    let all: Vec<Point> = moves.iter().map(|one| one.at).collect();
     let mut wanted = BitSet::empty(body.locals.len());
     for one in &moves {
         wanted.insert(one.to.0 as usize);
     }
-    let sure = SurelyUsed { body, wanted: &wanted };
+    let sure = SurelyUsed { body, all: &all, wanted: &wanted };
     let results = solve(&sure, body, &cfg);
     // Where no path ends nothing is known.
     let is_sure =
@@ -76,12 +77,12 @@ pub(super) fn run(body: &mut Body) {
     if moves.is_empty() {
         return;
     }
-    let open = Open { body, wanted: &wanted, moves: &moves };
+    let open = Open { body, all: &all, wanted: &wanted, moves: &moves };
     let results = solve(&open, body, &cfg);
     let mut changes: Vec<(Point, Option<Stmt>)> = moves.iter().map(|one| (one.at, None)).collect();
     results.visit(&open, body, &mut |at, state, item| {
         let (used, span) = match item {
-            Item::Stmt(stmt) => (used(body, state, at, stmt), stmt.span),
+            Item::Stmt(stmt) => (used(body, &all, state, at, stmt), stmt.span),
             Item::Term(term) => (used_at_end(state, term), term.span),
         };
         changes.extend(used.into_iter().map(|local| {
@@ -120,20 +121,27 @@ fn named(set: &BitSet, kind: &StmtKind) -> Vec<Local> {
 }
 
 /// Those that it uses for more than a step whose result is checked, or goes where it waits for that.
-fn used(body: &Body, set: &BitSet, at: Point, stmt: &Stmt) -> Vec<Local> {
+fn used(body: &Body, all: &[Point], set: &BitSet, at: Point, stmt: &Stmt) -> Vec<Local> {
     let mut found = named(set, &stmt.kind);
-    found.retain(|local| uses(&stmt.kind, *local) && !is_step(body, at, stmt, *local));
+    found.retain(|local| uses(&stmt.kind, *local) && !is_step(body, all, at, stmt, *local));
     found
 }
 
+/// 1 or -1.
+fn is_one(by: &Operand) -> bool {
+    matches!(by, Operand::Const(Const::Int(1 | -1, _)))
+}
+
 /// `u = offset(local, n); check within(u);`
-fn is_step(body: &Body, at: Point, stmt: &Stmt, local: Local) -> bool {
+fn is_step(body: &Body, all: &[Point], at: Point, stmt: &Stmt, local: Local) -> bool {
     let Some((to, value)) = stmt.kind.as_assign() else { return false };
     let Some((pointer, by)) = value.as_offset().filter(|_| !stmt.is_unsafe) else { return false };
     let next = body.blocks.get(at.block.0 as usize).and_then(|block| block.stmts.get(at.stmt + 1));
     let checked = next.and_then(|next| next.kind.as_check()?.as_within().and_then(whole));
     let apart = by.place().and_then(Place::base_local) != Some(local);
-    whole(pointer) == Some(local) && apart && checked.is_some() && checked == to.as_local() && checked != Some(local)
+    // What may stay unchecked itself begins where the string is: so it is one element outside at most.
+    let stays = all.contains(&Point { stmt: at.stmt + 1, ..at });
+    whole(pointer) == Some(local) && apart && !stays && checked.is_some() && checked == to.as_local()
 }
 
 fn used_at_end(set: &BitSet, term: &Terminator) -> Vec<Local> {
@@ -149,6 +157,8 @@ fn used_at_end(set: &BitSet, term: &Terminator) -> Vec<Local> {
 /// Which locals every path uses before they get another value.
 struct SurelyUsed<'a> {
     body: &'a Body,
+    /// All checks that may go.
+    all: &'a [Point],
     wanted: &'a BitSet,
 }
 
@@ -170,7 +180,7 @@ impl Analysis for SurelyUsed<'_> {
                 state.remove(local.0 as usize);
             }
         }
-        for local in used(self.body, self.wanted, at, stmt) {
+        for local in used(self.body, self.all, self.wanted, at, stmt) {
             state.insert(local.0 as usize);
         }
     }
@@ -185,6 +195,8 @@ impl Analysis for SurelyUsed<'_> {
 /// Which locals may hold what was not checked.
 struct Open<'a> {
     body: &'a Body,
+    /// All checks that may go.
+    all: &'a [Point],
     wanted: &'a BitSet,
     moves: &'a [Move],
 }
@@ -202,7 +214,7 @@ impl Analysis for Open<'_> {
     }
 
     fn statement(&self, state: &mut BitSet, at: Point, stmt: &Stmt) {
-        for local in used(self.body, state, at, stmt) {
+        for local in used(self.body, self.all, state, at, stmt) {
             state.remove(local.0 as usize);
         }
         for local in named(self.wanted, &stmt.kind) {
