@@ -43,7 +43,7 @@ void lee_fault_pointer(const struct lee_site *site, const void *p, const void *l
 void lee_fault_range(const struct lee_site *site, uint64_t want, uint64_t have) {
     struct lee_text text = {.length = 0};
     lee_text_unsigned(&text, want);
-    lee_text_string(&text, " elements wanted,");
+    lee_text_string(&text, want == 1 ? " element wanted," : " elements wanted,");
     out_of_bounds(&text, have);
     lee_report(site, &text, LEE_CALLER);
 }

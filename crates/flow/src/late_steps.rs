@@ -10,6 +10,19 @@
 //! What is checked there is what the memory holds then. That is what matters to anyone who uses the
 //! new value: where the old one points to something else than zero, a zero comes later.
 //!
+//! A string object may leave its string on one path around a loop and be needed on another:
+//!
+//! ```c
+//! const char *e = s + strlen(s) - 1;
+//! while (e >= s && *e == ' ')
+//!     e--;
+//! ```
+//!
+//! So where some path does not need what such a local gets, it is not checked there; each use that may
+//! find the local unchecked has a check of its own in front (`unchecked`). Only steps by one
+//! stay unchecked. A step from the local is no use if the new pointer is checked; if that stays unchecked,
+//! too, it is one: so the local is one element outside of its string at most.
+//!
 //! Lattice: the set of locals whose value is needed. Join: union. Needs: nothing. Changes: where
 //! checks of steps stand; adds blocks for edges. Guarantees: a value is used only after its check.
 
@@ -22,6 +35,10 @@ use typing::tree::BinOp;
 use crate::framework::{solve, Analysis, Direction, Point};
 use crate::moved::{changes, changes_local};
 use crate::ranges::returns_twice;
+
+mod unchecked;
+
+use unchecked::moves;
 
 /// A check of a step; the statement after it gives the new value to a local.
 struct Late {
@@ -39,12 +56,24 @@ struct Late {
 /// Moves the checks of one body.
 pub(crate) fn run(program: &Program, body: &mut Body) {
     let late = candidates(body);
+    let moves = moves(body);
     // A jump back from elsewhere uses what no path of the body leads to.
-    if late.is_empty() || returns_twice(program, body) {
+    if (late.is_empty() && moves.is_empty()) || returns_twice(program, body) {
+        return;
+    }
+    sink(body, &late);
+    if !moves.is_empty() {
+        unchecked::run(body);
+    }
+}
+
+/// Moves the checks on the paths from where they stand.
+fn sink(body: &mut Body, late: &[Late]) {
+    if late.is_empty() {
         return;
     }
     let mut wanted = BitSet::empty(body.locals.len());
-    for late in &late {
+    for late in late {
         wanted.insert(late.to.0 as usize);
     }
     let cfg = Cfg::new(body);
@@ -63,7 +92,7 @@ pub(crate) fn run(program: &Program, body: &mut Body) {
         })
         .collect();
     let mut changes = vec![];
-    for late in &late {
+    for late in late {
         let mut sinking =
             Sinking { body, cfg: &cfg, starts: &starts, late, trail: vec![], found: vec![], dropped: false };
         let after = Point { stmt: late.at.stmt + 2, ..late.at };

@@ -276,5 +276,6 @@ pub fn pointer_fault<T>([p, lo, hi]: [u64; 3], size: u64) -> R<T> {
 
 /// The fault of too few elements.
 pub fn range_fault<T>(want: i128, have: u64) -> R<T> {
-    fault(format!("{want} elements wanted, out of bounds for length {have}"))
+    let elements = if want == 1 { "element" } else { "elements" };
+    fault(format!("{want} {elements} wanted, out of bounds for length {have}"))
 }

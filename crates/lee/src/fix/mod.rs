@@ -54,11 +54,15 @@ pub fn check(session: &Session, least: Applicability) -> Outcome<()> {
     }
     if lines > 0 {
         let files = work.found.mirror.files.iter().filter(|f| f.text != f.original).count();
-        line(&format!("{} fixes in {lines} lines of {files} files", work.found.made.len()));
+        let of = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+        let made = work.found.made.len();
+        let fixes = if made == 1 { "1 fix".to_string() } else { format!("{made} fixes") };
+        line(&format!("{fixes} in {} of {}", of(lines, "line"), of(files, "file")));
     }
     let likely = work.found.left.iter().filter(|f| f.fix.applicability == Applicability::Likely).count();
     if likely > 0 && least == Applicability::Sure {
-        line(&format!("{likely} more are likely: --fix=likely makes those that do no harm"));
+        let are = if likely == 1 { "is" } else { "are" };
+        line(&format!("{likely} more {are} likely: --fix=likely makes those that do no harm"));
     }
     Ok(())
 }
