@@ -231,6 +231,8 @@ pub struct NullFacts<'a> {
     slots: Vec<Slot>,
     /// How many slots are wide.
     wide: usize,
+    /// `lent_by_address`
+    lent: Vec<Local>,
 }
 
 impl<'a> NullFacts<'a> {
@@ -253,7 +255,7 @@ impl<'a> NullFacts<'a> {
             slots.push(Slot::Wide(wide));
             wide += 1;
         }
-        NullFacts { types: &program.types, program, body, paths, slots, wide: wide as usize }
+        NullFacts { types: &program.types, program, body, paths, slots, wide: wide as usize, lent }
     }
 
     fn is_tracked(&self, var: Var) -> bool {
@@ -406,7 +408,7 @@ impl<'a> NullFacts<'a> {
         if self.is_tracked(var) {
             facts.set(&self.slots, var, fact);
         }
-        let hidden = dest.as_local().is_none_or(|l| !self.is_address_taken(l));
+        let hidden = dest.as_local().is_none_or(|l| !self.is_address_taken(l) && !self.lent.contains(&l));
         if let Some(relation) = relation.filter(|r| hidden && !gone.contains(&r.ends()[1])) {
             facts.relate(relation);
         }

@@ -314,30 +314,34 @@ impl Checker<'_> {
     /// `expose (&v[i])` evaluates `i` once: in the block `v[i]` is that element, so `i` stays what
     /// it is.
     fn check_index_kept(&mut self, place: &Expr, body: &Stmt) {
-        let mut locals = vec![];
+        let mut variables = vec![];
         let mut work = vec![place];
         while let Some(e) = work.pop() {
-            if let ExprKind::Local(id) = *e.kind {
-                locals.push(id);
-            }
+            variables.extend(variable(e));
             crate::walk::children(e, &mut |child| work.push(child));
         }
+        let is_named = |place: &Expr| variable(place).is_some_and(|v| variables.contains(&v));
         let mut found = None;
         let (mut stmts, mut exprs) = (vec![body], vec![]);
         while found.is_none() {
             if let Some(e) = exprs.pop() {
                 let e: &Expr = e;
+                // Who has the address may assign.
                 let target = match &*e.kind {
                     ExprKind::Assign(to, _) | ExprKind::AssignOp(_, _, to, _) | ExprKind::IncDec(to, ..) => Some(to),
+                    ExprKind::AddrOf(to) | ExprKind::Decay(to) => Some(to),
                     _ => None,
                 };
-                if target.is_some_and(|to| matches!(*to.kind, ExprKind::Local(id) if locals.contains(&id))) {
+                if target.is_some_and(is_named) {
                     found = Some(e.span);
                 }
                 crate::walk::children(e, &mut |child| exprs.push(child));
                 continue;
             }
             let Some(stmt) = stmts.pop() else { break };
+            if let StmtKind::Swap(a, b) = &stmt.kind {
+                found = [a, b].into_iter().find(|place| is_named(place)).map(|place| place.span);
+            }
             stmt_children(stmt, &mut |part| match part {
                 Part::Expr(e) => exprs.push(e),
                 Part::Stmt(s) => stmts.push(s),
@@ -370,4 +374,19 @@ impl Checker<'_> {
         );
         false
     }
+}
+
+/// The variable that a place is, or is a part of, without going through a pointer.
+fn variable(place: &Expr) -> Option<Variable> {
+    match &*place.kind {
+        ExprKind::Global(id) => Some(Variable::Global(*id)),
+        ExprKind::Field(base, _) | ExprKind::IndexArray(base, _) => variable(base),
+        _ => crate::walk::root(place).map(Variable::Local),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Variable {
+    Local(LocalId),
+    Global(GlobalId),
 }
