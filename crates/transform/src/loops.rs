@@ -159,7 +159,7 @@ pub fn find(program: &Program, body: &Body, cfg: &Cfg, dominators: &Dominators) 
 /// How many statements the blocks have, without checks that are gone.
 fn statements(body: &Body, blocks: &[usize]) -> usize {
     let stmts = blocks.iter().filter_map(|&b| body.blocks.get(b)).flat_map(|b| &b.stmts);
-    stmts.filter(|s| !matches!(s.kind, StmtKind::Nop)).count()
+    stmts.filter(|s| s.kind.action() != Action::None).count()
 }
 
 /// The outermost loops of a body with others in them, if they are small enough to be copied.
