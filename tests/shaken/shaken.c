@@ -5,6 +5,7 @@
  * stop the process, too (runtime/src/preempt.c), so nothing happens that cannot happen without it.
  * An odd seed also has the program stand still now and then, as on a machine that is busy: times
  * pass, and what is outside comes. */
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -114,8 +115,10 @@ void shaken_before(uintptr_t pc, uintptr_t sp) {
         begin();
     if (still_in > 0 && stills < STILL_MOST && random_below(still_in) == 0) {
         struct timespec time = {.tv_nsec = 1000 * (long)random_below(STILL_TIME)};
+        int error = errno;
         stills++;
-        syscall(SYS_nanosleep, &time, NULL); /* libc's would take errno */
+        syscall(SYS_nanosleep, &time, NULL); /* libc's would suspend; the end of a slice may cut it short */
+        errno = error;
     }
     if (lee_task_give_way == NULL || --calls > 0 || !lee_task_has_others())
         return;
