@@ -52,22 +52,25 @@ enum {
 #else
     KEEPS_THREADS = true,
 #endif
-    /* AddressSanitizer knows the first process's stack as its thread's. */
+    /* AddressSanitizer knows the first process's stack as its thread's, and calls of C stay on the stacks of tasks,
+     * and are not announced. */
 #ifdef LEE_ASAN
     FIRST_STAYS = true,
+    POOL_OF_ONE = false,
 #else
     FIRST_STAYS = KEEPS_THREADS,
+    POOL_OF_ONE = !KEEPS_THREADS,
 #endif
     FIRST_AFTER = 400000,   /* cycles that the first process waits for a call of C on its thread */
-    OVERDUE = 60000000,     /* cycles that a process that was handed over waits for its turn at most, but for others like it */
+    OVERDUE = 60000000,     /* cycles after which one that was handed over has its turn before others */
     STOLEN_AFTER = 100000   /* cycles that a process waits behind the one that woke it, which often waits soon */
 };
 
 /* Touched with the lock held, but for what is atomic. */
 static struct {
     struct lee_worker *workers[THREADS_MOST];
-    int count; /* at most `most` that are not in calls of C are to be busy at once */
-    int most;
+    int count;
+    int most; /* of those that are not in calls of C, so many are to be busy at once */
     int running; /* workers that run a process */
     int spinning; /* workers that wait awake, until the next event */
     size_t queued; /* processes in the queues of all workers, without those that were handed over */
@@ -110,11 +113,15 @@ static void wake(struct lee_worker *worker) {
     }
 }
 
+static bool calls_c(const struct lee_worker *worker) {
+    return __atomic_load_n(&worker->calls, __ATOMIC_RELAXED);
+}
+
 /* Its slice ends as soon as it can be stopped. */
 static void interrupt(struct lee_worker *worker) {
     __atomic_store_n(&worker->missed, true, __ATOMIC_RELAXED);
     lee_atomic_fence(); /* one of the two sees the other: lee_worker_called_c */
-    if (!__atomic_load_n(&worker->calls, __ATOMIC_RELAXED)) /* what C waits for is not cut short */
+    if (!calls_c(worker)) /* what C waits for is not cut short */
         lee_preempt_interrupt(worker->thread);
 }
 
@@ -140,10 +147,6 @@ static void add_worker(int most) {
         pool.most = pool.count;
 }
 
-static bool calls_c(const struct lee_worker *worker) {
-    return __atomic_load_n(&worker->calls, __ATOMIC_RELAXED);
-}
-
 /* Workers beyond `most` were started while all others were in calls of C. They take work only as long as
  * there would be too few others for it: processes that take turns are to have the processors. */
 static bool is_needed(const struct lee_worker *self) {
@@ -166,6 +169,20 @@ static bool wake_sleeper(void) {
         }
     }
     return false;
+}
+
+/* There is something that any worker may take. Those whose timers rest, because nothing else could run,
+ * would not look. */
+static void end_rests(const struct lee_worker *self) {
+    lee_atomic_fence(); /* preempt.c: `signalled` */
+    if (!__atomic_load_n(&lee_timers_rest, __ATOMIC_RELAXED))
+        return;
+    __atomic_store_n(&lee_timers_rest, false, __ATOMIC_RELAXED);
+    for (int i = 0; i < pool.count; i++) {
+        struct lee_worker *worker = pool.workers[i];
+        if (worker != NULL && worker != self && !worker->idles && __atomic_load_n(&worker->unarmed, __ATOMIC_RELAXED))
+            interrupt(worker);
+    }
 }
 
 /* There is more to do than the workers that are awake will do soon. */
@@ -194,24 +211,19 @@ static void call_guard(struct lee_worker *self) {
             guard = worker;
         in_c += calls_c(worker);
     }
+    if (guard == NULL && (pool.count < pool.most || in_c == pool.count)) {
+        add_worker(THREADS_MOST);
+        return;
+    }
     guard = guard != NULL ? guard : pool.polls;
     if (guard != NULL) {
         pool.guard = guard;
         wake(guard);
         return;
     }
-    if (pool.count < pool.most || in_c == pool.count) {
-        add_worker(THREADS_MOST);
-        return;
-    }
     __atomic_store_n(&self->called_at, lee_system_time(), __ATOMIC_RELAXED);
     __atomic_store_n(&pool.stranded, self->head != NULL, __ATOMIC_RELAXED);
-    lee_atomic_fence(); /* preempt.c: `signalled` */
-    for (int i = 0; i < pool.count; i++) {
-        struct lee_worker *worker = pool.workers[i];
-        if (worker != self && !worker->idles && worker->unarmed)
-            interrupt(worker);
-    }
+    end_rests(self);
 }
 
 /* What waits for a call of C to return is looked after, although a worker that was idle now runs. */
@@ -234,7 +246,7 @@ void lee_worker_calls_c(void) {
     struct lee_worker *self = &lee_worker;
     __atomic_store_n(&self->calls, true, __ATOMIC_RELAXED);
     if (self->number == 0)
-        lee_atomic_fence(); /* it sees the first process in its queue, or who puts that there sees `calls` */
+        lee_atomic_fence(); /* it sees the first process in its queue, or is seen by the one that puts it there */
     if (__builtin_expect(!leaves_work(self), 1))
         return;
     int error = errno;
@@ -252,6 +264,7 @@ void lee_worker_called_c(void) {
     lee_atomic_fence();
     if (__builtin_expect(__atomic_load_n(&self->missed, __ATOMIC_RELAXED), 0)) {
         __atomic_store_n(&self->missed, false, __ATOMIC_RELAXED);
+        lee_task_arm();
         lee_slice_over = true;
         lee_slice_again = false;
     }
@@ -335,6 +348,7 @@ void lee_worker_ready(struct lee_process *process) {
     if (process->share != NULL) {
         crowd = lee_shares_ready > 0;
         lee_share_ready(process);
+        end_rests(self);
         if (worker == self && !lee_slice_over && lee_process != self->idle && lee_share_is_behind(process)) {
             lee_slice_over = true;
             lee_preempt_soon();
@@ -419,8 +433,8 @@ static void take_handed(struct lee_worker *self) {
     }
 }
 
-/* Of those that were handed over the one that waits longest, if that is long. The share of another process that
- * has to run here may always be the one that is behind: one that has more than a worker's part of the time due. */
+/* Of those that were handed over, the one that has waited longest, if that is long. The share of another
+ * process that has to run here may always be behind: more than one worker's time may be due to it. */
 static struct lee_process *overdue(const struct lee_worker *self) {
     struct lee_process *first = NULL;
     uint64_t now = lee_cycles();
@@ -439,10 +453,11 @@ static struct lee_process *choose(struct lee_worker *self, bool yields) {
         lee_worker_unready(process);
         return process;
     }
-    take_handed(self);
-    bool needed = is_needed(self);
+    bool needed = is_needed(self); /* else it runs what only it can */
+    if (needed)
+        take_handed(self);
     while (needed && lee_shares_used && lee_shares_ready > 0 && (process = lee_share_next(self->head != NULL, yields)) != NULL) {
-        struct lee_worker *only = process->pinned != NULL ? process->pinned : process->stopped ? process->last : self;
+        struct lee_worker *only = place_of(process);
         if (only == self)
             return process;
         hand_over(process, only);
@@ -459,7 +474,7 @@ static void adopt(struct lee_worker *self, uint64_t began) {
     __atomic_store_n(&pool.stranded, false, __ATOMIC_RELAXED);
     for (int i = 0; i < pool.count; i++) {
         const struct lee_worker *from = pool.workers[i];
-        if (from == NULL || from == self || !__atomic_load_n(&from->calls, __ATOMIC_RELAXED))
+        if (from == NULL || from == self || !calls_c(from))
             continue;
         uint64_t since = __atomic_load_n(&from->called_at, __ATOMIC_RELAXED);
         if (began != UINT64_MAX && (since == 0 || since > began)) {
@@ -558,7 +573,7 @@ static void guard(struct lee_worker *self) {
 static bool is_stranded(void) {
     for (int i = 0; i < pool.count; i++) {
         const struct lee_worker *from = pool.workers[i];
-        if (from == NULL || !__atomic_load_n(&from->calls, __ATOMIC_RELAXED))
+        if (from == NULL || !calls_c(from))
             continue;
         for (const struct lee_process *process = from->head; process != NULL; process = process->queue_next) {
             if (may_move(process))
@@ -598,7 +613,7 @@ static void go_on(void) {
 
 /* Whether a worker was to stop, and is in the same call of C as then. */
 static bool is_in_c(const struct lee_worker *worker) {
-    return !worker->idles && __atomic_load_n(&worker->missed, __ATOMIC_RELAXED) && __atomic_load_n(&worker->calls, __ATOMIC_RELAXED);
+    return !worker->idles && __atomic_load_n(&worker->missed, __ATOMIC_RELAXED) && calls_c(worker);
 }
 
 /* How many of the others are. */
@@ -638,8 +653,8 @@ static void nap(void) {
 }
 
 /* Lets other processes run for a short time. It may be the end of this one. If none waits here, other
- * workers get the lock: they may have been woken for what is in their queues, and who is waited for may
- * want it, about to begin its call of C or called back by it. */
+ * workers get the lock: they may have been woken for what is in their queues, and the one that is waited
+ * for may want it, about to begin its call of C or called back by it. */
 static void let_others_run(const struct lee_worker *self) {
     uint64_t start = lee_cycles();
     if (!self->idles && (anything_ready() || pool.stopper != NULL))
@@ -856,7 +871,7 @@ struct lee_task *lee_worker_next(struct lee_task *waiting, bool outside, bool yi
     ran->depth = self->depth - 1;
     if (pool.stopper == self)
         go_on();
-    if ((ran->foreign != NULL || process->keeps_thread || KEEPS_THREADS) && !over)
+    if ((process->keeps_thread || KEEPS_THREADS) && !over)
         process->pinned = self; /* its frames may know their thread */
     if (__builtin_expect(process->asked == LEE_ASKED_NOW, 0) && !over)
         lee_top_stops(process);
@@ -962,9 +977,18 @@ static void begin_idle(void) {
     idle();
 }
 
+/* What calls C has it, and it is not 0: emitted code (`emit_c/foreign.rs`), and calls of the runtime that
+ * last (io_path.c). */
+extern const char lee_program_calls_c __attribute__((weak));
+
+/* So many may compute at once; 0: there is no pool, and processes stay on the thread that they began on. For one,
+ * only calls of C need a pool: others go on meanwhile. */
 static unsigned wanted_workers(void) {
     size_t wanted = lee_setting_number(WORKERS_MOST, "LEE_WORKERS", 0);
-    return wanted == 0 ? lee_system_processors() : (unsigned)wanted;
+    if (wanted == 0)
+        wanted = lee_system_processors();
+    bool calls = POOL_OF_ONE && &lee_program_calls_c != NULL && lee_program_calls_c != 0;
+    return lee_task_is_seeded() || (wanted == 1 && !calls) ? 0 : (unsigned)wanted;
 }
 
 void lee_pool_begin(void) {
@@ -973,8 +997,8 @@ void lee_pool_begin(void) {
     if (asked || self->high != 0)
         return;
     asked = true;
-    unsigned most = lee_task_is_seeded() ? 1 : wanted_workers();
-    uintptr_t high, low = most > 1 ? lee_stack_take(&high) : 0;
+    unsigned most = wanted_workers();
+    uintptr_t high, low = most > 0 ? lee_stack_take(&high) : 0;
     struct lee_process *process = low != 0 ? make_idle() : NULL;
     if (process == NULL || !lee_reactor_share())
         return;

@@ -144,6 +144,7 @@ static void signalled(int signal, siginfo_t *info, void *context) {
         if (lee_task_has_others())
             lee_task_arm();
     } else {
+        lee_task_arm(); /* the timer rests if another worker sent this one */
         stop(info, context);
     }
     errno = error;

@@ -594,6 +594,7 @@ bool lee_task_has_others(void) {
 
 void lee_task_call_when_others(void) {
     worker.unarmed = true;
+    __atomic_store_n(&lee_timers_rest, true, __ATOMIC_RELAXED);
     worker.rests = true;
 }
 

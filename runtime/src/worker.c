@@ -11,6 +11,7 @@
 
 _Thread_local struct lee_worker lee_worker __attribute__((tls_model("initial-exec")));
 bool lee_many;
+bool lee_timers_rest;
 
 enum {
     AWAKE = 40000, /* cycles that a thread waits for the lock before it sleeps, which costs about as much */

@@ -70,6 +70,8 @@ extern _Thread_local struct lee_worker lee_worker __attribute__((tls_model("init
 
 /* There is a pool. Never unset. */
 extern bool lee_many;
+/* Some worker's `unarmed` may be set. Atomic. */
+extern bool lee_timers_rest;
 
 void lee_lock_many(void);
 void lee_unlock_many(void);

@@ -365,6 +365,20 @@ LEE_CODE static int counts_turns(void *argument) {
     return 0;
 }
 
+/* Whether each of them computes in each of three seconds. */
+static bool all_compute(int count) {
+    bool all = true;
+    for (int round = 0; round < 3; round++) {
+        long had[9];
+        for (int i = 0; i < count; i++)
+            had[i] = atomic_load(&turns_of[i]);
+        lee_nanosleep(&(struct timespec){1, 0}, NULL);
+        for (int i = 0; i < count; i++)
+            all &= atomic_load(&turns_of[i]) > had[i];
+    }
+    return all;
+}
+
 /* The only process of a custodian has a worker for itself, and still not the half that is due to it. Those of
  * another one that were stopped on that worker have their turns all the same. */
 static void test_turns_beside_one(void) {
@@ -375,14 +389,7 @@ static void test_turns_beside_one(void) {
     alarm(100);
     for (int i = 0; i < 9; i++)
         pids[i] = spawn_in(i == 4 ? one : many, counts_turns, i);
-    for (int round = 0; round < 3; round++) {
-        long had[9];
-        for (int i = 0; i < 9; i++)
-            had[i] = atomic_load(&turns_of[i]);
-        lee_nanosleep(&(struct timespec){1, 0}, NULL);
-        for (int i = 0; i < 9; i++)
-            CHECK(atomic_load(&turns_of[i]) > had[i]);
-    }
+    CHECK(all_compute(9));
     lee_custodian_shutdown(one);
     lee_custodian_shutdown(many);
     for (int i = 0; i < 9; i++)
@@ -493,7 +500,7 @@ static atomic_bool stops_all, has_gone_on, is_free; /* one that takes turns is o
 static atomic_long turns;
 static atomic_int c_runs_on;
 
-/* Comes back once the neighbour has had turns while somebody waits for C to come back. Before that it may
+/* Comes back once the neighbour has had turns while another process waits for C to return. Before that it may
  * have waited in a callback. */
 static void is_waited_for(void *argument) {
     struct timespec pause = {0, 10000000};
@@ -599,7 +606,7 @@ static int is_bound(void *argument) {
     return 0;
 }
 
-/* Takes the lock while somebody waits for C, of which it is a part, to come back. */
+/* Called by C: takes the lock while another process waits for that call of C to return. */
 static void takes_lock_late(void *argument) {
     struct timespec pause = {0, 10000000};
     (void)argument;
@@ -624,7 +631,7 @@ static int wakes_and_is_late(void *argument) {
     return 0;
 }
 
-/* Who waits for C finds only a process that can run where C is, and keeps the lock from nobody. */
+/* A process that waits for C finds only one that has to run on the worker in C, and gives up the lock. */
 static void test_callback_beside_stop(void) {
     if (UNDER_ASAN) /* calls of C are not seen */
         return;
@@ -793,6 +800,47 @@ static void test_first_beside_c(void) {
     CHECK(pthread_equal(thread, pthread_self()));
 }
 
+LEE_CODE static int calls_c_and_counts(void *argument) {
+    lee_foreign_call(lasts_with_others, NULL);
+    return counts_turns(argument);
+}
+
+static int sleeps_and_ends_call(void *argument) {
+    struct timespec pause = {0, *(int *)argument};
+    for (int i = 0; i < 40; i++) {
+        lee_nanosleep(&pause, NULL);
+        if (i == 20)
+            atomic_store(&went_on, true);
+    }
+    return 7;
+}
+
+/* The additional worker that a call of C brought about may be the one that waits for events when the call has returned
+ * and all others compute. What it finds is for them, and their timers rest. With one more to compute, that one
+ * may have been stopped on the additional worker. */
+static void test_additional_worker(int computing) {
+    if (!STOPS || UNDER_ASAN || KEEPS_THREADS)
+        return;
+    struct lee_custodian *custodian = lee_custodian_new(NULL);
+    struct lee_pid *pids[9];
+    alarm(100);
+    atomic_store(&in_c, 0);
+    atomic_store(&called, false);
+    atomic_store(&went_on, false);
+    atomic_store(&came_back, false);
+    pids[0] = spawn_in(custodian, calls_c_and_counts, 0);
+    while (atomic_load(&in_c) == 0)
+        lee_nanosleep(&(struct timespec){0, 1000000}, NULL);
+    for (int i = 1; i < computing; i++)
+        pids[i] = spawn_in(custodian, counts_turns, i);
+    CHECK(lee_process_wait(spawn_in(custodian, sleeps_and_ends_call, 2000000)).status == 7);
+    CHECK(all_compute(computing));
+    lee_custodian_shutdown(custodian);
+    for (int i = 0; i < computing; i++)
+        CHECK(lee_process_wait(pids[i]).how == LEE_LIMIT);
+    alarm(0);
+}
+
 static void waits_for_nothing(void *argument) {
     (void)argument;
     struct lee_endpoint *ends[2];
@@ -824,6 +872,29 @@ static void ends_while_others_run(void *argument) {
     exit(3);
 }
 
+/* One process at a time computes, and all go on while C is called. */
+static void goes_on_beside_c(void *argument) {
+    (void)argument;
+    bool delayed = false;
+    setenv("LEE_WORKERS", "1", 1);
+    lee_program_calls_c = 1;
+    lee_start(0, NULL);
+    for (int spinning = 0; spinning <= 2; spinning++) {
+        for (int callers = 1; callers <= 3; callers++)
+            delayed |= first_is_delayed(callers, -1, false);
+        lee_process_spawn(NULL, spins, NULL, 0);
+    }
+    _exit(delayed ? 4 : 3);
+}
+
+static void test_one_worker(void) {
+    struct child child;
+    if (UNDER_ASAN || KEEPS_THREADS)
+        return;
+    run_child(&child, goes_on_beside_c, NULL);
+    CHECK(child.status == 3);
+}
+
 static void test_program_ends(void) {
     struct child child;
     run_child(&child, waits_for_nothing, NULL);
@@ -847,6 +918,7 @@ int main(int argc, char **argv) {
     int times = argc > 1 ? atoi(argv[1]) : 1;
     setenv("LEE_SLICE", STOPS ? "200" : "0", 1);
     test_program_ends();
+    test_one_worker();
     setenv("LEE_WORKERS", "3", 0);
     lee_start(0, NULL);
     test_at_once();
@@ -868,6 +940,9 @@ int main(int argc, char **argv) {
     show("foreign_beside");
     test_first_beside_c();
     show("first_beside_c");
+    for (int computing = 3; computing <= 5; computing++)
+        test_additional_worker(computing);
+    show("additional_worker");
     test_stop_beside_c();
     show("stop_beside_c");
     test_callback_beside_stop();

@@ -120,6 +120,9 @@ const SMALL: &[&str] = &[
 const RETURNS_TWICE: &[&str] =
     &["setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp", "vfork", "getcontext", "swapcontext", "setcontext", "alloca"];
 
+/// Tells the runtime that processes may be in calls of C (`runtime/src/pool.c`).
+const MARKER: &str = "__attribute__((weak)) const char lee_program_calls_c = 1;\n";
+
 /// The functions that a unit's foreign calls go through.
 #[derive(Default)]
 pub struct Foreign {
@@ -222,6 +225,9 @@ impl Emitter<'_, '_> {
             None => format!("void {name}({params})"),
         };
         let text = &mut self.unit.foreign.text;
+        if text.is_empty() {
+            text.push_str(MARKER);
+        }
         let _ = writeln!(
             text,
             "struct {name} {{{fields} char end; }};\n\
