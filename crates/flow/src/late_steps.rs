@@ -20,8 +20,8 @@
 //!
 //! So where some path does not need what such a local gets, it is not checked there; each use that may
 //! find the local unchecked has a check of its own in front (`unchecked`). Only steps by one
-//! stay unchecked. A step from the local is no use if the new pointer is checked; if that stays unchecked,
-//! too, it is one: so the local is one element outside of its string at most.
+//! stay unchecked. A step from the local does not count as a use if the new pointer is checked. It does if
+//! that stays unchecked as well, so the local is at most one element outside of its string.
 //!
 //! Lattice: the set of locals whose value is needed. Join: union. Needs: nothing. Changes: where
 //! checks of steps stand; adds blocks for edges. Guarantees: a value is used only after its check.
@@ -38,8 +38,6 @@ use crate::ranges::returns_twice;
 
 mod unchecked;
 
-use unchecked::moves;
-
 /// A check of a step; the statement after it gives the new value to a local.
 struct Late {
     at: Point,
@@ -55,25 +53,22 @@ struct Late {
 
 /// Moves the checks of one body.
 pub(crate) fn run(program: &Program, body: &mut Body) {
-    let late = candidates(body);
-    let moves = moves(body);
     // A jump back from elsewhere uses what no path of the body leads to.
-    if (late.is_empty() && moves.is_empty()) || returns_twice(program, body) {
+    if returns_twice(program, body) {
         return;
     }
-    sink(body, &late);
-    if !moves.is_empty() {
-        unchecked::run(body);
-    }
+    sink(body);
+    unchecked::run(body);
 }
 
 /// Moves the checks on the paths from where they stand.
-fn sink(body: &mut Body, late: &[Late]) {
+fn sink(body: &mut Body) {
+    let late = candidates(body);
     if late.is_empty() {
         return;
     }
     let mut wanted = BitSet::empty(body.locals.len());
-    for late in late {
+    for late in &late {
         wanted.insert(late.to.0 as usize);
     }
     let cfg = Cfg::new(body);
@@ -92,7 +87,7 @@ fn sink(body: &mut Body, late: &[Late]) {
         })
         .collect();
     let mut changes = vec![];
-    for late in late {
+    for late in &late {
         let mut sinking =
             Sinking { body, cfg: &cfg, starts: &starts, late, trail: vec![], found: vec![], dropped: false };
         let after = Point { stmt: late.at.stmt + 2, ..late.at };
@@ -226,6 +221,20 @@ impl<'a> Sinking<'a> {
     }
 }
 
+/// Puts checks in front of the points, and takes away those at points without one.
+fn put(body: &mut Body, mut points: Vec<(Point, Option<Stmt>)>) {
+    // From the last on, so that the others stay where they are; at one point what is taken away
+    // is taken away first.
+    points.sort_by_key(|(at, check)| (*at, check.is_none()));
+    for (at, check) in points.into_iter().rev() {
+        let Some(block) = body.blocks.get_mut(at.block.0 as usize) else { continue };
+        match check {
+            Some(check) => block.stmts.insert(at.stmt, check),
+            None => drop(block.stmts.remove(at.stmt)),
+        }
+    }
+}
+
 /// Puts the checks to their new places.
 fn apply(body: &mut Body, changes: Vec<(Point, Stmt, Vec<To>)>) {
     let mut edges: Vec<(BlockId, BlockId, Stmt)> = vec![];
@@ -240,15 +249,7 @@ fn apply(body: &mut Body, changes: Vec<(Point, Stmt, Vec<To>)>) {
             }
         }
     }
-    // From the last on, so that the others stay where they are; at one point what goes goes first.
-    points.sort_by_key(|(at, check)| (*at, check.is_none()));
-    for (at, check) in points.into_iter().rev() {
-        let Some(block) = body.blocks.get_mut(at.block.0 as usize) else { continue };
-        match check {
-            Some(check) => block.stmts.insert(at.stmt, check),
-            None => drop(block.stmts.remove(at.stmt)),
-        }
-    }
+    put(body, points);
     let mut made: Vec<(BlockId, BlockId, BlockId)> = vec![];
     for (from, to, check) in edges {
         if let Some((.., edge)) = made.iter().find(|(a, b, _)| (*a, *b) == (from, to)) {
@@ -372,6 +373,32 @@ fn uses(kind: &StmtKind, local: Local) -> bool {
     used
 }
 
+/// The locals that a place names.
+fn locals_of(place: &Place) -> impl Iterator<Item = Local> + '_ {
+    place.indices().filter_map(|index| index.place().and_then(Place::base_local)).chain(place.base_local())
+}
+
+/// The locals of the set that a statement names, each once.
+fn named(set: &BitSet, kind: &StmtKind) -> Vec<Local> {
+    let mut found = vec![];
+    accesses(kind, &mut |place, _, _| found.extend(locals_of(place)));
+    of_set(set, found)
+}
+
+/// The same of a terminator.
+fn named_at_end(set: &BitSet, term: &Terminator) -> Vec<Local> {
+    let mut found = vec![];
+    term_accesses(&term.kind, &mut |place, _, _| found.extend(locals_of(place)));
+    of_set(set, found)
+}
+
+fn of_set(set: &BitSet, mut found: Vec<Local>) -> Vec<Local> {
+    found.retain(|local| set.contains(local.0 as usize));
+    found.sort();
+    found.dedup();
+    found
+}
+
 /// Whether the local has another value after the statement, or none.
 fn replaces(kind: &StmtKind, local: Local) -> bool {
     let mut replaced = false;
@@ -394,12 +421,7 @@ impl Analysis for Needed {
     }
 
     fn statement(&self, state: &mut BitSet, _at: Point, stmt: &Stmt) {
-        let mut touched: Vec<Local> = vec![];
-        accesses(&stmt.kind, &mut |place, _, _| {
-            let locals = place.indices().filter_map(|index| index.place().and_then(Place::base_local));
-            touched.extend(locals.chain(place.base_local()).filter(|local| self.wanted.contains(local.0 as usize)));
-        });
-        for local in touched {
+        for local in named(&self.wanted, &stmt.kind) {
             if uses(&stmt.kind, local) {
                 state.insert(local.0 as usize);
             } else if replaces(&stmt.kind, local) {
@@ -409,10 +431,8 @@ impl Analysis for Needed {
     }
 
     fn terminator(&self, state: &mut BitSet, _at: Point, term: &Terminator) {
-        term_accesses(&term.kind, &mut |place, _, _| {
-            if let Some(local) = place.base_local().filter(|local| self.wanted.contains(local.0 as usize)) {
-                state.insert(local.0 as usize);
-            }
-        });
+        for local in named_at_end(&self.wanted, term) {
+            state.insert(local.0 as usize);
+        }
     }
 }

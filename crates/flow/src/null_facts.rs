@@ -408,7 +408,7 @@ impl<'a> NullFacts<'a> {
         if self.is_tracked(var) {
             facts.set(&self.slots, var, fact);
         }
-        let hidden = dest.as_local().is_none_or(|l| !self.is_address_taken(l) && !self.lent.contains(&l));
+        let hidden = dest.as_local().is_none_or(|l| !self.others_may_assign(l));
         if let Some(relation) = relation.filter(|r| hidden && !gone.contains(&r.ends()[1])) {
             facts.relate(relation);
         }
@@ -482,8 +482,8 @@ impl<'a> NullFacts<'a> {
         }
     }
 
-    fn is_address_taken(&self, local: Local) -> bool {
-        self.body.locals.get(local.0 as usize).is_none_or(|d| d.address_taken)
+    fn others_may_assign(&self, local: Local) -> bool {
+        self.lent.contains(&local) || self.body.locals.get(local.0 as usize).is_none_or(|d| d.address_taken)
     }
 
     fn check(&self, facts: &mut Facts, check: &Check) {

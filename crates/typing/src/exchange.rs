@@ -8,7 +8,7 @@ use crate::checker::Checker;
 use crate::codes;
 use crate::tree::*;
 use crate::types::*;
-use crate::walk::{stmt_children, Part};
+use crate::walk::{base, root, stmt_children, Part};
 use source::{with_article, Diagnostic, Span};
 use syntax::ast;
 
@@ -326,7 +326,7 @@ impl Checker<'_> {
         while found.is_none() {
             if let Some(e) = exprs.pop() {
                 let e: &Expr = e;
-                // Who has the address may assign.
+                // Code that has the address may assign.
                 let target = match &*e.kind {
                     ExprKind::Assign(to, _) | ExprKind::AssignOp(_, _, to, _) | ExprKind::IncDec(to, ..) => Some(to),
                     ExprKind::AddrOf(to) | ExprKind::Decay(to) => Some(to),
@@ -376,17 +376,16 @@ impl Checker<'_> {
     }
 }
 
-/// The variable that a place is, or is a part of, without going through a pointer.
-fn variable(place: &Expr) -> Option<Variable> {
-    match &*place.kind {
-        ExprKind::Global(id) => Some(Variable::Global(*id)),
-        ExprKind::Field(base, _) | ExprKind::IndexArray(base, _) => variable(base),
-        _ => crate::walk::root(place).map(Variable::Local),
-    }
-}
-
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Variable {
     Local(LocalId),
     Global(GlobalId),
+}
+
+/// The variable that a place is, or is a part of, without going through a pointer.
+fn variable(place: &Expr) -> Option<Variable> {
+    match *base(place).kind {
+        ExprKind::Global(id) => Some(Variable::Global(id)),
+        _ => root(place).map(Variable::Local),
+    }
 }

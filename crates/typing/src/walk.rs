@@ -5,10 +5,17 @@ use source::Span;
 
 /// The local that a place is (a part of), without going through a pointer.
 pub fn root(place: &Expr) -> Option<LocalId> {
-    match &*place.kind {
+    match &*base(place).kind {
         ExprKind::Local(l) | ExprKind::CompoundLit(l, _) => Some(*l),
-        ExprKind::Field(base, _) | ExprKind::IndexArray(base, _) => root(base),
         _ => None,
+    }
+}
+
+/// What a place is a part of, without going through a pointer.
+pub fn base(place: &Expr) -> &Expr {
+    match &*place.kind {
+        ExprKind::Field(whole, _) | ExprKind::IndexArray(whole, _) => base(whole),
+        _ => place,
     }
 }
 

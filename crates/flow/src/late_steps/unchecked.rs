@@ -9,19 +9,19 @@ use mir::cfg::Cfg;
 use mir::effects::{accesses, term_accesses};
 use mir::ir::*;
 
-use super::{replaces, uses, whole};
+use super::{locals_of, named, named_at_end, put, replaces, uses, whole};
 use crate::framework::{solve, Analysis, Direction, Item, Point};
 
-/// `u = offset(x, 1); check within(u); to = u`, or by -1, of a local whose address nobody has: `u` is used nowhere
-/// else.
-pub(super) struct Move {
+/// `u = offset(x, 1); check within(u); to = u`, or by -1, of a local whose address is not taken; `u` is
+/// used nowhere else.
+struct Move {
     /// The check.
     at: Point,
     to: Local,
 }
 
 /// All of them, in order.
-pub(super) fn moves(body: &Body) -> Vec<Move> {
+fn moves(body: &Body) -> Vec<Move> {
     let decl = |local: Local| body.locals.get(local.0 as usize);
     let mut found = vec![];
     for (n, block) in body.blocks.iter().enumerate() {
@@ -42,12 +42,11 @@ pub(super) fn moves(body: &Body) -> Vec<Move> {
     if found.is_empty() {
         return vec![];
     }
-    let mut named = vec![0_u32; body.locals.len()];
+    let mut times = vec![0_u32; body.locals.len()];
     let mut count = |place: &Place| {
-        let indices = place.indices().filter_map(|index| index.place().and_then(Place::base_local));
-        for local in indices.chain(place.base_local()) {
-            if let Some(named) = named.get_mut(local.0 as usize) {
-                *named += 1;
+        for local in locals_of(place) {
+            if let Some(times) = times.get_mut(local.0 as usize) {
+                *times += 1;
             }
         }
     };
@@ -55,14 +54,17 @@ pub(super) fn moves(body: &Body) -> Vec<Move> {
         block.stmts.iter().for_each(|stmt| accesses(&stmt.kind, &mut |place, _, _| count(place)));
         term_accesses(&block.term.kind, &mut |place, _, _| count(place));
     }
-    found.retain(|(_, of)| named.get(of.0 as usize) == Some(&3));
+    found.retain(|(_, of)| times.get(of.0 as usize) == Some(&3));
     found.into_iter().map(|(found, _)| found).collect()
 }
 
 /// Takes away the checks that some path does not need, and puts others in front of uses.
 pub(super) fn run(body: &mut Body) {
-    let cfg = Cfg::new(body);
     let mut moves = moves(body);
+    if moves.is_empty() {
+        return;
+    }
+    let cfg = Cfg::new(body);
     let all: Vec<Point> = moves.iter().map(|one| one.at).collect();
     let mut wanted = BitSet::empty(body.locals.len());
     for one in &moves {
@@ -83,22 +85,14 @@ pub(super) fn run(body: &mut Body) {
     results.visit(&open, body, &mut |at, state, item| {
         let (used, span) = match item {
             Item::Stmt(stmt) => (used(body, &all, state, at, stmt), stmt.span),
-            Item::Term(term) => (used_at_end(state, term), term.span),
+            Item::Term(term) => (named_at_end(state, term), term.span),
         };
         changes.extend(used.into_iter().map(|local| {
             let kind = StmtKind::Check(Check::Within(Operand::local(local)));
             (at, Some(Stmt { kind, span, is_unsafe: false }))
         }));
     });
-    // From the last on, so that the others stay where they are; at one point what goes goes first.
-    changes.sort_by_key(|(at, check)| (*at, check.is_none()));
-    for (at, check) in changes.into_iter().rev() {
-        let Some(block) = body.blocks.get_mut(at.block.0 as usize) else { continue };
-        match check {
-            Some(check) => block.stmts.insert(at.stmt, check),
-            None => drop(block.stmts.remove(at.stmt)),
-        }
-    }
+    put(body, changes);
 }
 
 impl Move {
@@ -108,19 +102,7 @@ impl Move {
     }
 }
 
-/// The locals of the set that a statement names.
-fn named(set: &BitSet, kind: &StmtKind) -> Vec<Local> {
-    let mut found = vec![];
-    accesses(kind, &mut |place, _, _| {
-        let indices = place.indices().filter_map(|index| index.place().and_then(Place::base_local));
-        found.extend(indices.chain(place.base_local()).filter(|local| set.contains(local.0 as usize)));
-    });
-    found.sort();
-    found.dedup();
-    found
-}
-
-/// Those that it uses for more than a step whose result is checked, or goes where it waits for that.
+/// The locals of the set that a statement uses for more than a step whose result is checked.
 fn used(body: &Body, all: &[Point], set: &BitSet, at: Point, stmt: &Stmt) -> Vec<Local> {
     let mut found = named(set, &stmt.kind);
     found.retain(|local| uses(&stmt.kind, *local) && !is_step(body, all, at, stmt, *local));
@@ -142,16 +124,6 @@ fn is_step(body: &Body, all: &[Point], at: Point, stmt: &Stmt, local: Local) -> 
     // What may stay unchecked itself begins where the string is: so it is one element outside at most.
     let stays = all.contains(&Point { stmt: at.stmt + 1, ..at });
     whole(pointer) == Some(local) && apart && !stays && checked.is_some() && checked == to.as_local()
-}
-
-fn used_at_end(set: &BitSet, term: &Terminator) -> Vec<Local> {
-    let mut found = vec![];
-    term_accesses(&term.kind, &mut |place, _, _| {
-        found.extend(place.base_local().filter(|local| set.contains(local.0 as usize)));
-    });
-    found.sort();
-    found.dedup();
-    found
 }
 
 /// Which locals every path uses before they get another value.
@@ -186,7 +158,7 @@ impl Analysis for SurelyUsed<'_> {
     }
 
     fn terminator(&self, state: &mut BitSet, _at: Point, term: &Terminator) {
-        for local in used_at_end(self.wanted, term) {
+        for local in named_at_end(self.wanted, term) {
             state.insert(local.0 as usize);
         }
     }
@@ -231,7 +203,7 @@ impl Analysis for Open<'_> {
     }
 
     fn terminator(&self, state: &mut BitSet, _at: Point, term: &Terminator) {
-        for local in used_at_end(state, term) {
+        for local in named_at_end(state, term) {
             state.remove(local.0 as usize);
         }
     }

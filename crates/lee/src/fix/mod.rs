@@ -54,10 +54,9 @@ pub fn check(session: &Session, least: Applicability) -> Outcome<()> {
     }
     if lines > 0 {
         let files = work.found.mirror.files.iter().filter(|f| f.text != f.original).count();
-        let of = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-        let made = work.found.made.len();
-        let fixes = if made == 1 { "1 fix".to_string() } else { format!("{made} fixes") };
-        line(&format!("{fixes} in {} of {}", of(lines, "line"), of(files, "file")));
+        let of = |n: usize, one: &str, plural: &str| format!("{n} {one}{}", if n == 1 { "" } else { plural });
+        let made = of(work.found.made.len(), "fix", "es");
+        line(&format!("{made} in {} of {}", of(lines, "line", "s"), of(files, "file", "s")));
     }
     let likely = work.found.left.iter().filter(|f| f.fix.applicability == Applicability::Likely).count();
     if likely > 0 && least == Applicability::Sure {

@@ -100,7 +100,7 @@ struct Walker<'a> {
     body: &'a Body,
     writes: &'a Writes,
     planner: &'a Planner<'a>,
-    /// What pointers move by that is no constant.
+    /// The distances that pointers move by, other than constants.
     numbers: Vec<Node>,
     /// Temporaries: the pointer that each is made from, and how far from its place at the head.
     temps: FxHashMap<Local, (Local, Moved)>,
