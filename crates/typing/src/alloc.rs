@@ -68,13 +68,15 @@ impl Checker<'_> {
                 let expected = if self.is_null_constant(&old) { expected } else { Some(old.ty.ty) };
                 self.need_bounds(&old);
                 let out = self.allocation(expected, AllocSize::Bytes(size), Some(old), question, span);
-                self.elements_fit(out, wanted)
+                let out = self.elements_fit(out, wanted);
+                self.tail_fits(out)
             }
             (_, [size]) => {
                 let wanted = self.sized_element(size);
                 let size = self.size_argument(size);
                 let out = self.allocation(expected, AllocSize::Bytes(size), None, question, span);
-                self.elements_fit(out, wanted)
+                let out = self.elements_fit(out, wanted);
+                self.tail_fits(out)
             }
             _ => self.error_node(span),
         }

@@ -59,6 +59,7 @@ mod steps_back;
 mod stmts;
 pub mod subst;
 mod switches;
+mod tails;
 mod tasks;
 pub mod tree;
 pub mod types;
