@@ -14,7 +14,7 @@
 use crate::checker::Checker;
 use crate::scope::Entity;
 use crate::spread_counts::words;
-use crate::tree::{FuncId, Trust};
+use crate::tree::{FuncId, Linkage, Trust};
 use crate::types::{RecordId, Ty, TyKind};
 use rustc_hash::FxHashSet;
 use source::{Span, Symbol};
@@ -63,11 +63,19 @@ impl Checker<'_> {
         while let Some(&name) = seen.get(at) {
             at += 1;
             let Some(&text) = self.bodies.get(&name).filter(|text| text.hi <= here) else { return false };
-            if at > MOST || !self.names_none(text, record, &mut seen) {
+            if at > MOST || self.may_be_replaced(name) || !self.names_none(text, record, &mut seen) {
                 return false;
             }
         }
         true
+    }
+
+    /// Whether the linker may take another body than this one.
+    fn may_be_replaced(&self, name: Symbol) -> bool {
+        let Some((Entity::Func(id), _)) = self.scopes.lookup_file(name) else { return true };
+        self.program.functions.get(id.0 as usize).is_none_or(|f| {
+            f.linkage == Linkage::Shared || f.attrs.iter().any(|a| a.contains("weak") || a.contains("alias"))
+        })
     }
 
     /// Whether nothing that the text of a function names leads to such a struct. Other functions that
