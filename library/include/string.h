@@ -45,10 +45,10 @@ typedef __PTRDIFF_TYPE__ ssize_t;
 [[lee::leaf]] [[lee::into(dst)]] trusted char *stpcpy(char *fat dst, const char *s) __asm__("lee_stpcpy");
 [[lee::leaf]] [[lee::into(dst)]] trusted char *strcat(char *fat dst, const char *s) __asm__("lee_strcat");
 [[lee::leaf]] [[lee::into(dst)]] trusted char *strncat(char *fat dst, [[lee::at_most(n)]] const char *s, size_t n) __asm__("lee_strncat");
-[[lee::leaf]] [[lee::into(dst)]] trusted char *strncpy(char *counted_by(n) dst, [[lee::at_most(n)]] const char *s, size_t n) __asm__("lee_strncpy");
-[[lee::leaf]] [[lee::into(dst)]] trusted char *stpncpy(char *counted_by(n) dst, [[lee::at_most(n)]] const char *s, size_t n) __asm__("lee_stpncpy");
-[[lee::leaf]] trusted size_t strlcpy(char *counted_by(n) dst, const char *s, size_t n) __asm__("lee_strlcpy");
-[[lee::leaf]] trusted size_t strlcat(char *counted_by(n) dst, const char *s, size_t n) __asm__("lee_strlcat");
+[[lee::leaf]] [[lee::into(dst)]] [[lee::cuts(dst)]] trusted char *strncpy(char *counted_by(n) dst, [[lee::at_most(n)]] const char *s, size_t n) __asm__("lee_strncpy");
+[[lee::leaf]] [[lee::into(dst)]] [[lee::cuts(dst)]] trusted char *stpncpy(char *counted_by(n) dst, [[lee::at_most(n)]] const char *s, size_t n) __asm__("lee_stpncpy");
+[[lee::leaf]] [[lee::terminates(dst)]] trusted size_t strlcpy(char *counted_by(n) dst, const char *s, size_t n) __asm__("lee_strlcpy");
+[[lee::leaf]] [[lee::terminates(dst)]] trusted size_t strlcat(char *counted_by(n) dst, const char *s, size_t n) __asm__("lee_strlcat");
 [[lee::leaf]] [[lee::advances(save, s)]] trusted char *@r strtok_r(char *null_terminated @r s, const char *delimiters, char *@r *save)
     __asm__("lee_strtok_r");
 [[lee::leaf]] [[lee::advances(s)]] trusted char *@r strsep(char *@r *s, const char *delimiters) __asm__("lee_strsep");

@@ -39,7 +39,7 @@ trusted ssize_t write(int fd, const void *counted_by(n) p, size_t n) __asm__("le
 [[lee::leaf]] trusted int chown(const char *path, uid_t owner, gid_t group) __asm__("lee_chown");
 [[lee::leaf]] trusted int fchown(int fd, uid_t owner, gid_t group) __asm__("lee_fchown");
 [[lee::leaf]] trusted int lchown(const char *path, uid_t owner, gid_t group) __asm__("lee_lchown");
-[[lee::leaf]] trusted char *fat null_terminated getcwd([[lee::optional]] char *counted_by(n) path, size_t n) __asm__("lee_getcwd");
+[[lee::leaf]] [[lee::terminates(path)]] trusted char *fat null_terminated getcwd([[lee::optional]] char *counted_by(n) path, size_t n) __asm__("lee_getcwd");
 [[lee::leaf]] trusted int chdir(const char *path) __asm__("lee_chdir");
 [[lee::leaf]] trusted int fchdir(int fd) __asm__("lee_fchdir");
 [[lee::leaf]] trusted int linkat(int directory, const char *from, int other, const char *to, int flags) __asm__("lee_linkat");

@@ -230,8 +230,8 @@ impl Writer<'_> {
         }
         let _ = write!(
             self.out,
-            "{:?}{:?}{:?}{:?}{:?}{:?})",
-            f.into, f.end_into, f.copies, f.fills, f.terminates, f.keeps_string
+            "{:?}{:?}{:?}{:?}{:?}{:?}{:?})",
+            f.into, f.end_into, f.copies, f.fills, f.terminates, f.cuts, f.keeps_string
         );
         // A caller that relies on it has no code after the call. Values of function types
         // convert from one to the other.

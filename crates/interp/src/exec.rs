@@ -402,8 +402,9 @@ impl Machine<'_> {
             }
             Value::BlockSize(a) => {
                 let loc = self.mem.place(self.peek(a)?.addr());
-                let obj =
-                    self.mem.obj(loc.obj).filter(|o| o.kind == Kind::Heap && o.state == State::Live && loc.off == 0);
+                // The heap knows its blocks; what lies in an arena has no size of its own.
+                let of_heap = |o: &Obj| o.kind == Kind::Heap && o.state == State::Live && o.arena == 0;
+                let obj = self.mem.obj(loc.obj).filter(|o| of_heap(o) && loc.off == 0);
                 own(Val::Int(obj.map_or(0, |o| i128::from(o.size))))
             }
             Value::Alloc(alloc) => {

@@ -125,8 +125,9 @@ impl Machine<'_> {
                 self.put_string(a.words(0), have, &text)?;
                 ptr(a.ptr(0))
             }
-            "lee_strncpy" => {
+            "lee_strncpy" | "lee_stpncpy" => {
                 let (to, n) = (a.ptr(0), a.size(2));
+                let mut end = to;
                 if n > 0 {
                     if a.ptr(1) == 0 || to == 0 {
                         return fault("null pointer");
@@ -135,10 +136,11 @@ impl Machine<'_> {
                         return fault("more bytes are written than any object has");
                     }
                     let mut text = self.string_within(a.ptr(1), n)?;
+                    end += text.len() as u64;
                     text.resize(n as usize, 0);
                     self.put_bytes(to, &text)?;
                 }
-                ptr(to)
+                ptr(if name == "lee_strncpy" { to } else { end })
             }
             "lee_strlcpy" | "lee_strlcat" => {
                 let (to, n) = (a.ptr(0), a.size(2));

@@ -264,8 +264,9 @@ impl<'t> Lower<'t, '_> {
             let Some(ty) = fields.get(field as usize).map(|f| f.ty.ty) else { continue };
             let counted = record.then(Proj::Field(field));
             let (record, value) = (record.clone(), value.clone());
-            if let TyKind::Array { elem, .. } = *self.program.types.kind(ty) {
-                self.check_flexible(&record, id, field, elem.ty, count, n, &value);
+            if let TyKind::Array { elem, terminated, .. } = *self.program.types.kind(ty) {
+                let grows = !terminated && self.program.types.is_plain(elem.ty);
+                self.check_flexible(&record, id, field, (elem.ty, grows), count, n, &value);
                 continue;
             }
             self.when(Operand::Copy(counted), move |this| {
@@ -300,15 +301,16 @@ impl<'t> Lower<'t, '_> {
         })
     }
 
-    /// The count of a flexible array is set once, as far as the block reaches that was allocated
-    /// for the record; then it only shrinks. Before, it is what zeros make it.
+    /// The count of a flexible array is set as far as the block reaches that was allocated for the
+    /// record. Of elements that are not plain data (`grows` is false) it is set once, and then only
+    /// shrinks: what is behind it may be no element any more. Before, it is what zeros make it.
     #[allow(clippy::too_many_arguments)]
     fn check_flexible(
         &mut self,
         record: &Place,
         id: RecordId,
         field: u32,
-        elem: Ty,
+        (elem, grows): (Ty, bool),
         count: CountId,
         n: u32,
         value: &Operand,
@@ -316,13 +318,15 @@ impl<'t> Lower<'t, '_> {
         let (int, long) = (self.common().int, self.common().long);
         let new = self.count_with(count, record, n, value);
         let there = self.count_of_fields(count, record);
-        let grows = self.temp_of(Rvalue::Binary(BinOp::Gt, new.clone(), there.clone(), long), int);
+        let more = self.temp_of(Rvalue::Binary(BinOp::Gt, new.clone(), there.clone(), long), int);
         let record = record.clone();
-        self.when(grows, move |this| {
-            let least = this.int(i128::from(this.program.types.count_of_zeros(count).max(0)), long);
-            let was_set = this.temp_of(Rvalue::Binary(BinOp::Gt, there.clone(), least, long), int);
-            let stays = new.clone();
-            this.when(was_set, |this| this.check(Check::Count(stays, there)));
+        self.when(more, move |this| {
+            if !grows {
+                let least = this.int(i128::from(this.program.types.count_of_zeros(count).max(0)), long);
+                let was_set = this.temp_of(Rvalue::Binary(BinOp::Gt, there.clone(), least, long), int);
+                let stays = new.clone();
+                this.when(was_set, |this| this.check(Check::Count(stays, there)));
+            }
             let record_ty = this.program.types.intern(TyKind::Record(id));
             let thin = this.thin_to(Qty::plain(record_ty));
             let ulong = this.common().ulong;

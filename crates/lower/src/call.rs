@@ -268,6 +268,7 @@ impl<'t> Lower<'t, '_> {
     /// Checks each argument of a counted parameter against its count, and passes its address.
     fn check_args(&mut self, func: &Rc<FuncTy>, args: &'t [Expr], values: &mut [Arg]) {
         let plain: Vec<Operand> = values.iter().map(|a| a.op.clone()).collect();
+        let mut cut = vec![];
         for (i, param) in func.params.iter().enumerate() {
             let (Some(value), Some(arg)) = (plain.get(i).cloned(), args.get(i)) else { continue };
             let Some(Pointer { bounds: Bounds::Counted(id), .. }) = self.pointer_of(param.ty) else {
@@ -288,17 +289,21 @@ impl<'t> Lower<'t, '_> {
                 if copies {
                     self.check_copies(&count, values.get(i).map(|v| v.source.clone()));
                 }
-                let ends = func.terminates == Some(i as u32) || zeroes(func, i as u32, &plain);
+                let cuts = func.cuts == Some(i as u32);
+                let ends = cuts || func.terminates == Some(i as u32) || zeroes(func, i as u32, &plain);
                 let whole = ends.then(|| whole_string(self, arg)).flatten();
                 let known = match (const_int(&count), whole.or_else(|| known_length(self, arg))) {
                     (Some(want), Some(have)) => want <= i128::from(have),
                     _ => false,
                 };
+                let string =
+                    ends && self.pointer_of(self.operand_ty(&value)).is_some_and(|p| p.bounds == Bounds::FatTerminated);
+                if cuts && (whole.is_some() || string) {
+                    cut.push((id, whole, looked_at(&value), arg));
+                }
                 if !known {
                     let want = self.clamp(count);
                     let pointer = looked_at(&value);
-                    let string = ends
-                        && self.pointer_of(self.operand_ty(&value)).is_some_and(|p| p.bounds == Bounds::FatTerminated);
                     let check = |this: &mut Self| {
                         let ulong = this.common().ulong;
                         let have = match whole {
@@ -320,6 +325,11 @@ impl<'t> Lower<'t, '_> {
             }
             self.leave(saved);
         }
+        for (count, whole, pointer, arg) in cut {
+            let saved = self.enter(arg.span, arg.is_unsafe);
+            self.leave_zero(count, whole, pointer, values);
+            self.leave(saved);
+        }
     }
 
     /// What is left of a string, its hidden zero counted, over which a zero may be written; none of
@@ -331,6 +341,30 @@ impl<'t> Lower<'t, '_> {
         let some = self.temp_of(Rvalue::Binary(BinOp::Gt, left.clone(), zero, ulong), int);
         let some = self.numeric(some, ulong);
         self.temp_of(Rvalue::Binary(BinOp::Add, left, some, ulong), ulong)
+    }
+
+    /// The count of a call that may write a string's hidden zero (`strncpy(b, s, sizeof b)`), which the
+    /// check allowed: the call does not count it, so the zero stays.
+    fn leave_zero(&mut self, count: CountId, whole: Option<u64>, pointer: Operand, values: &mut [Arg]) {
+        let CountExpr::Param(n) = *self.program.types.count_expr(count) else { return };
+        let Some(slot) = values.get_mut(n as usize) else { return };
+        let (ulong, int) = (self.common().ulong, self.common().int);
+        let given = self.simple(slot.op.clone());
+        let ty = self.operand_ty(&given);
+        slot.op = match (const_int(&given), whole) {
+            (Some(given), Some(whole)) => self.int(given.min(i128::from(whole) - 1), ty),
+            (_, whole) => {
+                let room = match whole {
+                    Some(whole) => self.int(i128::from(whole) - 1, ulong),
+                    None => self.temp_of(Rvalue::Remaining(pointer), ulong),
+                };
+                let given = self.simple(given);
+                let wide = self.numeric(given.clone(), ulong);
+                let over = self.temp_of(Rvalue::Binary(BinOp::Gt, wide, room, ulong), int);
+                let over = self.numeric(over, ty);
+                self.temp_of(Rvalue::Binary(BinOp::Sub, given, over, ty), ty)
+            }
+        };
     }
 
     /// Counts are signed; an unsigned one that does not fit in a signed number is larger than any

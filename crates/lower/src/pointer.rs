@@ -126,8 +126,12 @@ impl<'t> Lower<'t, '_> {
                 let op = self.simple(op);
                 self.check(Check::HasTerminator(op.clone()));
                 let thin = self.thin(to);
-                let address = self.address(op, thin);
-                self.measured(address, to, source.nonnull, false)
+                let address = self.address(op.clone(), thin);
+                let string = self.measured(address.clone(), to, source.nonnull, false);
+                // It begins where the elements do.
+                let lo = self.temp_of(Rvalue::Part(op, Part::Lo, thin), thin);
+                let hi = self.temp_of(Rvalue::Part(string, Part::Hi, thin), thin);
+                self.temp_of(Rvalue::MakeFat { ty: to, ptr: address, lo, hi }, to)
             }
             _ => op,
         }

@@ -329,6 +329,7 @@ impl Parser<'_> {
             "into" => func.into = Some(self.number()?),
             "end_into" => func.end_into = Some((self.number()?, self.number()?)),
             "terminates" => func.terminates = Some(self.number()?),
+            "cuts" => func.cuts = Some(self.number()?),
             "fills" => {
                 let pointer = self.number()?;
                 func.fills = Some((pointer, if self.take("-") { None } else { Some(self.number()?) }));

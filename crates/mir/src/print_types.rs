@@ -280,6 +280,9 @@ fn write_func(out: &mut String, types: &TypeStore, func: &FuncTy) {
     if let Some(p) = func.terminates {
         words.push(format!("terminates {p}"));
     }
+    if let Some(p) = func.cuts {
+        words.push(format!("cuts {p}"));
+    }
     if func.leaf {
         words.push("leaf".into());
     }

@@ -32,6 +32,12 @@ impl<V: Copy + Ord> Amount<V> {
         self.vars[0].is_none().then_some(self.more)
     }
 
+    /// Whether it may be what one access needs rather than how many elements there are: a constant, or
+    /// `i + 1`.
+    pub fn is_of_an_index(&self) -> bool {
+        self.as_constant().is_some() || self.more != 0
+    }
+
     /// What to order by, from the simple to the complicated.
     pub fn rank(&self) -> (usize, u64, u64, [Option<V>; 2]) {
         (self.vars().count(), self.more.unsigned_abs(), self.factor, self.vars)

@@ -168,8 +168,9 @@ pub fn solve(flows: &Flows, wanted: &FxHashSet<SlotId>, open: &dyn Fn(SlotId) ->
     }
     let mut found: FxHashMap<SlotId, Count> = FxHashMap::default();
     for &id in wanted {
-        // An access at a constant may depend on a number of elements that is told in another way.
-        let says = |count: &&Candidate| count.as_constant().is_none() || sure.contains(&(id, **count));
+        // An access at a constant, or at `3 * i`, may depend on a number of elements that is told in
+        // another way.
+        let says = |count: &&Candidate| !count.is_of_an_index() || sure.contains(&(id, **count));
         let rank = |count: Candidate, support: usize| {
             (sure.contains(&(id, count)), proved.contains(&(id, count)), support, Reverse(count.rank()))
         };
@@ -200,7 +201,7 @@ pub fn solve(flows: &Flows, wanted: &FxHashSet<SlotId>, open: &dyn Fn(SlotId) ->
             changed |= found.get_mut(&id).is_some_and(|count| std::mem::take(&mut count.sure));
         }
         if !changed {
-            found.retain(|_, count| count.sure || count.amount.as_constant().is_none());
+            found.retain(|_, count| count.sure || !count.amount.is_of_an_index());
             return found;
         }
     }

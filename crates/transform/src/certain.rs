@@ -23,7 +23,10 @@ pub fn warning(view: &View, check: &Check, span: Span) -> Option<Diagnostic> {
     };
     let warning = Diagnostic::warning(codes::CERTAIN, span, format!("{message}: this faults whenever it runs"));
     let element = check.as_element().filter(|e| range(view, &e.count).is_none_or(|r| r.lo != r.hi));
-    let before = element.and_then(|e| range(view, &e.index)).is_some_and(|r| r.hi < 0);
+    // A string was measured, with its zero.
+    let string = check.bounds().filter(|bounds| range(view, bounds.count).is_some_and(|r| r.lo == 1 && r.hi > 1));
+    let index = element.map(|e| &e.index).or(string.map(|bounds| bounds.index));
+    let before = index.and_then(|index| range(view, index)).is_some_and(|r| r.hi < 0);
     Some(match before {
         true => warning.help("a pointer without bounds behind it cannot go back: declare it `fat`, or `fat null_terminated` if it is a string"),
         false => warning,

@@ -235,6 +235,9 @@ impl Checker<'_> {
             let why = if keeps { Why::Store } else { why };
             self.read_only.passing = name.filter(|_| why == Why::Arg && self.tracked()).map(|name| (name, at as u32));
             self.passes_on(&value);
+            if self.passes_back() {
+                value = self.measured_argument(value);
+            }
             let mut value = self.coerce(value, param.ty, why);
             self.lend_to_reader(&mut value, fty, at);
             self.read_only.passing = None;
@@ -533,7 +536,9 @@ impl Checker<'_> {
             let own = self.reach(arg);
             for (other_at, (other, other_from)) in out.iter().enumerate() {
                 let Some(q) = self.program.types.as_pointer(*other_from) else { continue };
-                if other_at == at || q.target.quals.is_const {
+                // What is passed as `const` is not written through.
+                let to = fty.params.get(other_at).and_then(|p| self.program.types.as_pointer(p.ty));
+                if other_at == at || q.target.quals.is_const || to.is_some_and(|to| to.target.quals.is_const) {
                     continue;
                 }
                 let same = match (own, self.reach(other)) {

@@ -80,6 +80,8 @@ pub struct Checker<'a> {
     pub(crate) sink: Sink,
     /// Generic functions of the unit, among them its allocator wrappers, and their text.
     pub(crate) wrappers: rustc_hash::FxHashMap<Symbol, Span>,
+    /// All functions of the unit that have a body, and their text.
+    pub(crate) bodies: rustc_hash::FxHashMap<Symbol, Span>,
     /// Structs whose size bounds need, and where.
     pub(crate) sizes_needed: Vec<(Ty, Span)>,
     /// While above zero, reports are dropped (inference rounds, unevaluated tries).
@@ -161,6 +163,7 @@ impl<'a> Checker<'a> {
             options,
             sink: Sink::default(),
             wrappers: Default::default(),
+            bodies: Default::default(),
             sizes_needed: vec![],
             muted: 0,
             blamed: FxHashMap::default(),
@@ -291,6 +294,7 @@ impl<'a> Checker<'a> {
                 let name = def.declarator.name.map(|name| name.name);
                 let wrapper = name.filter(|_| def.generics.is_some());
                 self.wrappers.extend(wrapper.map(|name| (name, def.span)));
+                self.bodies.extend(name.map(|name| (name, def.span)));
             }
         }
         let mut is_broken = false;

@@ -1043,8 +1043,8 @@ impl Checker<'_> {
         abi && self.program.types.same_modulo_regions(a.ret, b.ret)
             && a.variadic == b.variadic
             && a.format == b.format
-            && (a.into, a.end_into, a.copies, a.fills, a.terminates, a.keeps_string)
-                == (b.into, b.end_into, b.copies, b.fills, b.terminates, b.keeps_string)
+            && (a.into, a.end_into, a.copies, a.fills, a.terminates, a.cuts, a.keeps_string)
+                == (b.into, b.end_into, b.copies, b.fills, b.terminates, b.cuts, b.keeps_string)
             && a.params.len() == b.params.len()
             && a.params.iter().zip(&b.params).all(|(x, y)| {
                 // Who reads a whole string is not called with less.
@@ -1206,7 +1206,7 @@ impl Checker<'_> {
                     format!("`{}` is not null_terminated: it points to exactly one element", self.show(e.ty.ty));
                 let help = match self.is_from_void(e) {
                     true => "a `void *` leads to one object, not to a string: pass a `char *null_terminated`, or a struct that holds one",
-                    false => "declare it `const char *` if it is only read, else `char *null_terminated`",
+                    false => "declare it `const char *` if it is only read, `char *null_terminated` if its characters are replaced one by one, and `char *fat null_terminated` if it may get longer",
                 };
                 let report = Diagnostic::error(codes::TERMINATOR, e.span, message).help(help);
                 self.report_declared(e, report);

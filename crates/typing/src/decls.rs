@@ -344,6 +344,7 @@ impl Checker<'_> {
                 || f.copies.is_some()
                 || f.fills.is_some()
                 || f.terminates.is_some()
+                || f.cuts.is_some()
                 || f.leaf
                 || f.waits
                 || f.keeps_string.is_some()

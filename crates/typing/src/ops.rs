@@ -167,6 +167,7 @@ impl Checker<'_> {
             // Whoever has the address may store another pointer there, and expects the declared
             // type.
             self.not_a_view(id);
+            self.keep_written_string(&place);
         }
         let target = place.ty;
         if self.tracked() && self.program.types.owns(target.ty) && self.path_root(&place).is_some() {

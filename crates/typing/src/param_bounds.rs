@@ -121,6 +121,7 @@ impl Checker<'_> {
                 Bounds::Thin if need.string && (need.back || need.bounds) => p.bounds = Bounds::FatTerminated,
                 Bounds::Thin if need.string => p.bounds = Bounds::Terminated,
                 Bounds::Thin if need.bounds => p.bounds = Bounds::Fat,
+                Bounds::Terminated if need.back => p.bounds = Bounds::FatTerminated,
                 _ => {}
             }
             let ty = self.types().pointer(p);
@@ -151,7 +152,8 @@ impl Checker<'_> {
         let known = self.read_only.learnt.bounds.needs.get(&parameter).copied().unwrap_or_default();
         // What it has got already does not help, and a word that is written stays.
         let written = !(known.bounds || known.string || bounds == Bounds::Thin);
-        if known.and(need) == known || (written && need != Need::STRINGS) {
+        let begins = need == Need::BACK && bounds == Bounds::Terminated;
+        if known.and(need) == known || (written && need != Need::STRINGS && !begins) {
             return false;
         }
         if self.muted == 0 {
@@ -219,8 +221,9 @@ impl Checker<'_> {
         }
     }
 
-    /// A local that may be written through steps back: if a string of a parameter is in it, that has to
-    /// have its beginning.
+    /// A local steps back: if a string of a parameter is in it, that has to have its beginning. A
+    /// parameter that is a string by its type is given bounds only where it is read only, as a
+    /// local is ([`crate::steps_back`]).
     pub(crate) fn learn_back(&mut self, local: LocalId) {
         let Some(f) = &self.f else { return };
         let source = match local.0 < f.params {
@@ -231,10 +234,51 @@ impl Checker<'_> {
             }
         };
         let Some(source) = source else { return };
-        let Some((parameter, _)) = self.learnable(source) else { return };
-        if self.read_only.learnt.bounds.needs.get(&parameter).is_some_and(|need| need.string) {
+        let Some((parameter, bounds)) = self.learnable(source) else { return };
+        let found = self.read_only.learnt.bounds.needs.get(&parameter).is_some_and(|need| need.string);
+        let read = source == local && bounds == Bounds::Terminated && self.is_read_only_string(source);
+        let settled = self.options.words_wanted || self.read_only.learnt.bounds.settled;
+        if found || (read && !settled) {
             self.learn(source, Need::BACK);
         }
+    }
+
+    /// Whether a local is a `const char *`.
+    fn is_read_only_string(&self, local: LocalId) -> bool {
+        let types = &self.program.types;
+        let ty = self.f.as_ref().and_then(|f| f.locals.get(local.0 as usize)).map(|local| local.ty.ty);
+        let p = ty.and_then(|ty| types.as_pointer(ty));
+        p.is_some_and(|p| p.target.quals.is_const && types.is_character(p.target.ty))
+    }
+
+    /// Whether the parameter is a string by its type that got its beginning because it steps back.
+    pub(crate) fn got_beginning(&self, local: LocalId) -> bool {
+        let Some((parameter, Bounds::FatTerminated)) = self.learnable(local) else { return false };
+        self.read_only.learnt.bounds.needs.get(&parameter).is_some_and(|need| need.back && !need.string)
+    }
+
+    /// The address of a local is taken: what gets it knows the parameter by the type that is
+    /// written.
+    pub(crate) fn keep_written_string(&mut self, place: &Expr) {
+        let ExprKind::Local(local) = *place.kind else { return };
+        if self.muted > 0 || self.f.as_ref().is_some_and(|f| f.keep_inferred) {
+            return;
+        }
+        if let Some((parameter, _)) = self.learnable(local) {
+            let needs = [&self.read_only.learnt.bounds.needs, &self.read_only.bounds.needs];
+            let other = needs.iter().filter_map(|needs| needs.get(&parameter)).any(|need| need.string || need.bounds);
+            if !other && self.is_read_only_string(local) {
+                self.read_only.bounds.refused.insert(parameter);
+            }
+        }
+    }
+
+    /// Whether the argument at hand goes to a parameter that steps back.
+    pub(crate) fn passes_back(&self) -> bool {
+        let Some(parameter) = self.read_only.passing else { return false };
+        let needs = [&self.read_only.learnt.bounds.needs, &self.read_only.bounds.needs];
+        let back = needs.iter().any(|needs| needs.get(&parameter).is_some_and(|need| need.back));
+        back && !self.read_only.learnt.bounds.refused.contains(&parameter)
     }
 
     /// The argument has no bounds, or is not a string, though its parameter was found to need that.
@@ -282,7 +326,9 @@ impl Checker<'_> {
     /// Whether what is passed goes to a parameter that was found to be a string with bounds.
     pub(crate) fn passes_to_inferred_string(&self) -> bool {
         let needs = &self.read_only.learnt.bounds.needs;
-        self.read_only.passing.is_some_and(|parameter| needs.get(&parameter).is_some_and(|need| need.string))
+        self.read_only
+            .passing
+            .is_some_and(|parameter| needs.get(&parameter).is_some_and(|need| need.string || need.back))
     }
 
     /// The parameter that a value comes from, and behind how many pointers it was read there.

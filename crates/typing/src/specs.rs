@@ -515,7 +515,11 @@ impl Checker<'_> {
             return Qty::plain(self.program.types.common.error);
         }
         if outermost && place.role == Role::Param {
-            return self.array_param(elem, array, place);
+            return self.array_param(elem, array, attribute, place);
+        }
+        let flexible = outermost && place.role == Role::Field && matches!(array.size, ast::ArraySize::Unknown);
+        if let Some(count) = array.counted_by.as_deref().filter(|_| !flexible && !place.foreign) {
+            self.array_is_not_counted(array, count.span);
         }
         if !place.foreign && self.has_counted_tail(elem.ty) {
             self.error_help(
@@ -644,15 +648,39 @@ impl Checker<'_> {
         self.f.as_ref().map_or(0, |f| f.lengths.len())
     }
 
-    fn array_param(&mut self, elem: Qty, array: &ast::ArrayDerived, place: Place) -> Qty {
+    /// Reports a `counted_by` at an array that has all its elements.
+    fn array_is_not_counted(&mut self, array: &ast::ArrayDerived, at: Span) {
+        let help = match array.size {
+            ast::ArraySize::Expr(_) => "leave one of the two out: the elements are there, however many are used",
+            _ => "leave it out: the array has as many elements as it is given",
+        };
+        let message = "`counted_by` counts what a pointer leads to, or a flexible array, the last field of a struct: this array has a length";
+        self.error_help(codes::COUNT, at, message, help);
+    }
+
+    fn array_param(
+        &mut self,
+        elem: Qty,
+        array: &ast::ArrayDerived,
+        attribute: Option<&ast::Expr>,
+        place: Place,
+    ) -> Qty {
+        let written = array.counted_by.as_deref();
         let bounds = if array.null_terminated.is_some() {
             Bounds::Terminated
         } else if place.foreign {
             Bounds::Thin
         } else {
-            match &array.size {
-                ast::ArraySize::Unknown | ast::ArraySize::Star => Bounds::Fat,
-                ast::ArraySize::Expr(e) => self.count_expr(e).map_or(Bounds::Fat, Bounds::Counted),
+            match (&array.size, written.or(attribute)) {
+                (ast::ArraySize::Expr(e), _) => {
+                    if let Some(count) = written {
+                        self.array_is_not_counted(array, count.span);
+                    }
+                    self.count_expr(e).map_or(Bounds::Fat, Bounds::Counted)
+                }
+                // As of a pointer, which it is.
+                (_, Some(e)) => self.count_expr(e).map_or(Bounds::Fat, Bounds::Counted),
+                (_, None) => Bounds::Fat,
             }
         };
         let pointer =
@@ -830,6 +858,7 @@ impl Checker<'_> {
                 "end_into" if lee => f.end_into = position(attr.args.first()).zip(position(attr.args.get(1))),
                 "copies" if lee => f.copies = position(attr.args.first()).zip(position(attr.args.get(1))),
                 "terminates" if lee => f.terminates = position(attr.args.first()),
+                "cuts" if lee => f.cuts = position(attr.args.first()),
                 "leaf" if lee => f.leaf = true,
                 "waits" if lee => f.waits = true,
                 "fills" if lee => f.fills = position(attr.args.first()).zip(Some(position(attr.args.get(1)))),

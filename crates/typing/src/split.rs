@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use syntax::ast::{self, ExprKind};
 use syntax::visit::is_null;
 
-/// `a, b;` as the two statements that it is, if both assign fields; and `a = b = NULL;` as `b = NULL; a =
-/// NULL;`, because null is whatever each of them asks for.
+/// `a, b;` as the two statements that it is, if both assign fields; `a = b = NULL;` as `b = NULL; a =
+/// NULL;`, because null is whatever each of them asks for; and `again: a;`, which assigns a field, as
+/// `again: ; a;`.
 pub(crate) fn split(stmts: &[ast::Stmt]) -> Cow<'_, [ast::Stmt]> {
     fn is_pair(stmt: &ast::Stmt) -> bool {
         let ast::StmtKind::Expr(e) = &stmt.kind else { return false };
@@ -45,11 +46,24 @@ pub(crate) fn split(stmts: &[ast::Stmt]) -> Cow<'_, [ast::Stmt]> {
             _ => out.push(statement(ast::StmtKind::Expr(e.clone()), e.span)),
         }
     }
-    if !stmts.iter().any(is_pair) {
+    fn labelled(stmt: &ast::Stmt) -> Option<(ast::Ident, &ast::Stmt)> {
+        let ast::StmtKind::Label(name, body) = &stmt.kind else { return None };
+        let ast::StmtKind::Expr(e) = &body.kind else { return None };
+        let field = matches!(&e.kind, ExprKind::Assign(_, place, _) if field_of(place).is_some());
+        (field || is_pair(body)).then_some((*name, body))
+    }
+    if !stmts.iter().any(|stmt| is_pair(stmt) || labelled(stmt).is_some()) {
         return Cow::Borrowed(stmts);
     }
     let mut out = vec![];
     for stmt in stmts {
+        let mut stmt = stmt;
+        if let Some((name, body)) = labelled(stmt) {
+            let nothing = statement(ast::StmtKind::Empty, name.span);
+            let kind = ast::StmtKind::Label(name, Box::new(nothing));
+            out.push(ast::Stmt { kind, ..stmt.clone() });
+            stmt = body;
+        }
         match &stmt.kind {
             ast::StmtKind::Expr(e) if is_pair(stmt) => pieces(e, &mut out),
             _ => out.push(stmt.clone()),

@@ -34,7 +34,7 @@ use crate::counts::{assignment, is_pure, Store};
 use crate::scope::Entity;
 use crate::specs::{Place, Role};
 use crate::tree::{ExprKind as TypedKind, Trust};
-use crate::types::{RecordId, RecordKind, Ty, TyKind};
+use crate::types::{RecordId, RecordKind, Ty, TyKind, TypeStore};
 use source::{Span, Symbol};
 use std::borrow::Cow;
 use syntax::ast::{self, BinaryOp, ExprKind, UnaryOp};
@@ -92,7 +92,7 @@ impl Checker<'_> {
         if !self.checked() || self.options.plain_c {
             return None;
         }
-        let group = self.group(stmts);
+        let group = self.group(stmts).or_else(|| self.moved_group(stmts));
         self.forget_probes();
         group
     }
@@ -445,7 +445,12 @@ impl Checker<'_> {
                 let ExprKind::Ident(name) = &callee.kind else { return Err(Ends) };
                 let allocates = self.is_allocator(*name) || self.is_blind_wrapper(group, *name);
                 let known = allocates || (group.by_name && self.is_library(*name)) || ends_program(*name);
-                if !known || args.iter().any(|arg| self.shows(group, arg)) {
+                let own = !known && group.by_name && matches!(self.scopes.lookup(*name), Some(Entity::Func(_)));
+                let shown = match own && self.is_blind(*name, group.record) {
+                    true => args.iter().any(|arg| self.leads_there(group, arg)),
+                    false => !known || args.iter().any(|arg| self.shows(group, arg)),
+                };
+                if shown {
                     return Err(Ends);
                 }
                 for arg in args {
@@ -523,6 +528,20 @@ impl Checker<'_> {
         }
     }
 
+    /// Whether a function of the program may get at the struct, or at code, by the argument.
+    fn leads_there(&mut self, group: &Group, arg: &ast::Expr) -> bool {
+        let ty = match declared_root(group, arg) {
+            Some(specs) => {
+                self.muted += 1;
+                let base = self.base_type(specs, Place { role: Role::TypeName, foreign: false, trusted: false });
+                self.muted -= 1;
+                base.ty
+            }
+            None => self.tried_place(arg).ty.ty,
+        };
+        self.leads_to(ty, group.record)
+    }
+
     /// Whether the name is a local variable or a parameter.
     fn is_local_variable(&self, name: Symbol) -> bool {
         matches!(self.scopes.lookup(name), Some(Entity::Local(_)))
@@ -575,7 +594,7 @@ impl Checker<'_> {
             }
             None => {
                 let typed = self.tried_place(place);
-                if self.is_error(typed.ty.ty) || self.is_in_union(&typed) {
+                if self.is_error(typed.ty.ty) || is_in_union(&self.program.types, &typed) {
                     return false;
                 }
                 self.has_record(typed.ty.ty, group.record)
@@ -611,19 +630,6 @@ impl Checker<'_> {
             }
             _ => false,
         }
-    }
-
-    /// Whether the place lies in a union: another of its members may be what the base goes by.
-    fn is_in_union(&self, typed: &crate::tree::Expr) -> bool {
-        let types = &self.program.types;
-        let mut at = typed;
-        while let TypedKind::Field(base, _) = &*at.kind {
-            if types.as_record(base.ty.ty).is_some_and(|r| types.record(r).kind != RecordKind::Struct) {
-                return true;
-            }
-            at = base;
-        }
-        false
     }
 
     /// Whether control never comes out at the end of the statement.
@@ -696,6 +702,18 @@ impl Group {
         stmts.push(stmt.clone());
         *stmt = statement(ast::StmtKind::Block(ast::Block { stmts, span }), span);
     }
+}
+
+/// Whether the place lies in a union: another of its members may be what the base goes by.
+pub(crate) fn is_in_union(types: &TypeStore, typed: &crate::tree::Expr) -> bool {
+    let mut at = typed;
+    while let TypedKind::Field(base, _) = &*at.kind {
+        if types.as_record(base.ty.ty).is_some_and(|r| types.record(r).kind != RecordKind::Struct) {
+            return true;
+        }
+        at = base;
+    }
+    false
 }
 
 /// The place, the operator and the value of an assignment.

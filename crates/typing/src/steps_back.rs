@@ -48,26 +48,44 @@ impl Checker<'_> {
     /// What a local gets, with bounds if it is one that steps back.
     pub(crate) fn measured_for(&mut self, local: LocalId, value: Expr) -> Expr {
         let steps_back = self.inferred_mut(local).is_some_and(|state| state.measured());
-        match steps_back {
+        match steps_back || self.got_beginning(local) {
             true => self.measured(value),
             false => value,
         }
     }
 
+    /// What is passed to a parameter that steps back.
+    pub(crate) fn measured_argument(&mut self, e: Expr) -> Expr {
+        match self.string_pointer(&e).is_some_and(|p| p.target.quals.is_const) {
+            true => self.measured(e),
+            false => e,
+        }
+    }
+
     /// A string with the bounds that measuring finds, from the beginning that the value is made from.
-    pub(crate) fn measured(&mut self, mut e: Expr) -> Expr {
+    pub(crate) fn measured(&mut self, e: Expr) -> Expr {
+        self.measured_from(e, true)
+    }
+
+    /// The same. `itself`: the value is not made from another, so a parameter has to have its beginning.
+    fn measured_from(&mut self, mut e: Expr, itself: bool) -> Expr {
         let Some(p) = self.string_pointer(&e) else { return e };
         let ty = self.types().pointer(Pointer { bounds: Bounds::FatTerminated, ..p });
         let into = self.argument_pointed_into(&e);
         match &mut *e.kind {
-            ExprKind::PtrAdd(inner, ..) | ExprKind::Comma(_, inner) => {
-                *inner = self.measured(inner.clone());
+            ExprKind::PtrAdd(inner, ..) => {
+                *inner = self.measured_from(inner.clone(), false);
+                e.ty.ty = ty;
+                return e;
+            }
+            ExprKind::Comma(_, inner) => {
+                *inner = self.measured_from(inner.clone(), itself);
                 e.ty.ty = ty;
                 return e;
             }
             ExprKind::Cond(_, a, b) => {
                 for arm in [a, b] {
-                    let measured = self.measured(arm.clone());
+                    let measured = self.measured_from(arm.clone(), itself);
                     *arm = self.with_bounds(measured, Bounds::FatTerminated);
                 }
                 e.ty.ty = ty;
@@ -78,7 +96,7 @@ impl Checker<'_> {
                 if let Some(arg) = into.and_then(|n| args.get_mut(n as usize)) {
                     let from = arg.clone();
                     if let Some(source) = self.string_pointer(&from) {
-                        let from = self.measured(from);
+                        let from = self.measured_from(from, false);
                         *arg = self.with_bounds(from, source.bounds);
                         e.ty.ty = ty;
                         return e;
@@ -87,7 +105,10 @@ impl Checker<'_> {
             }
             ExprKind::Load(place) => {
                 if let ExprKind::Local(id) = *place.kind {
-                    self.mark_back(id);
+                    let parameter = self.f.as_ref().is_some_and(|f| id.0 < f.params);
+                    if itself || !parameter {
+                        self.mark_back(id);
+                    }
                 }
             }
             _ => {}

@@ -203,7 +203,7 @@ impl Checker<'_> {
         out.outlives.clear();
         (out.noreturn, out.leaf, out.waits) = (false, false, false);
         (out.format, out.into, out.end_into, out.copies) = (None, None, None, None);
-        (out.fills, out.terminates, out.keeps_string) = (None, None, None);
+        (out.fills, out.terminates, out.cuts, out.keeps_string) = (None, None, None, None);
         Some(out)
     }
 }

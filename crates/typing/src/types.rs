@@ -428,6 +428,8 @@ pub struct FuncTy {
     /// a `null_terminated` array may be passed with its hidden zero counted
     /// (`fgets(line, sizeof line, f)`).
     pub terminates: Option<u32>,
+    /// `[[lee::cuts(p)]]`: a call that counts the hidden zero of a string is made with one less.
+    pub cuts: Option<u32>,
     /// `[[lee::leaf]]`: it calls nothing of the program back, and lets no other task run.
     pub leaf: bool,
     /// `[[lee::waits]]`, of a leaf: other tasks may run once it has read its arguments.
@@ -459,6 +461,7 @@ impl FuncTy {
             copies: None,
             fills: None,
             terminates: None,
+            cuts: None,
             leaf: false,
             waits: false,
             keeps_string: None,

@@ -290,7 +290,8 @@ impl Header<'_> {
                     && f.end_into.is_none()
                     && f.copies.is_none()
                     && f.fills.is_none()
-                    && f.terminates.is_none();
+                    && f.terminates.is_none()
+                    && f.cuts.is_none();
                 let params =
                     f.params.iter().all(|p| self.is_shared(p.ty) && !p.optional && !words::heap_word(self.types, p.ty));
                 plain && params && self.is_shared(f.ret)

@@ -98,8 +98,9 @@ fn made_from(body: &Body, temp: Local, depth: u32) -> Option<(&Operand, Span)> {
         return Some((from, span));
     }
     // Conversions of one expression are a handful. Where a parameter was found to be a string with
-    // bounds, the string in the buffer is measured.
-    let from = value.same_bits().or(value.counted_pointer()).filter(|_| depth < 16)?;
+    // bounds, the string in the buffer is measured, and begins where the buffer does.
+    let fat = value.as_make_fat().map(|(_, pointer, ..)| pointer);
+    let from = value.same_bits().or(value.counted_pointer()).or(fat).filter(|_| depth < 16)?;
     made_from(body, from.place()?.as_local()?, depth + 1)
 }
 
