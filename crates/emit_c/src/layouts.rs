@@ -94,6 +94,8 @@ fn collect(types: &TypeStore, ty: Ty, base: u64, out: &mut Vec<u64>) -> Option<(
             }
             Some(())
         }
+        // The answer is kept for each type; to walk the parts takes exponential time if they nest.
+        TyKind::Record(_) if types.is_complete(ty) && !types.has_pointers(ty) => Some(()),
         TyKind::Record(id) => {
             let fields = types.record(*id).fields.clone()?;
             let (_, places) = types.record_layout(*id)?;

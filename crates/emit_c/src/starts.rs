@@ -88,12 +88,13 @@ impl Unit<'_> {
             for n in 0..self.types.words(param.ty) as usize {
                 let field = format!("a{}", words.len());
                 let _ = write!(fields, "{}; ", self.c.word(Qty::plain(param.ty), n, &field, consts));
-                words.push(format!("at->{field}"));
+                words.push(format!("lee__at->{field}"));
             }
         }
         let mut results = String::new();
         for (n, suffix) in suffixes(self.types.words(signature.ret)).iter().enumerate() {
-            let result = format!("result{suffix}");
+            // The names of functions are the program's: none of those here hides one.
+            let result = format!("lee__result{suffix}");
             let _ = write!(results, "{}; ", self.c.word(Qty::plain(signature.ret), n + 1, &result, Consts::Drop));
             words.push(format!("&{result}"));
         }
@@ -101,7 +102,7 @@ impl Unit<'_> {
             String::new()
         } else {
             let _ = writeln!(self.starts.text, "struct {name} {{ {fields}}};");
-            format!("const struct {name} *at = arguments; ")
+            format!("const struct {name} *lee__at = lee__arguments; ")
         };
         if spawned {
             let params: Vec<_> =
@@ -122,7 +123,7 @@ impl Unit<'_> {
         let section = if self.options.processes { "LEE_CODE " } else { "" };
         let _ = writeln!(
             self.starts.text,
-            "{section}static {result} {name}(void *arguments) {{ (void)arguments; {arguments}{results}{call} }}"
+            "{section}static {result} {name}(void *lee__arguments) {{ (void)lee__arguments; {arguments}{results}{call} }}"
         );
         name
     }

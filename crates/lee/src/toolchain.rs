@@ -143,8 +143,14 @@ impl Compiler {
             "-fno-fast-math",
             "-ffp-contract=off",
         ];
+        // Pointers may pass the ends of memory and come back, which no check minds. From clang 20 on
+        // `-fwrapv` is about numbers only; gcc takes no flag as saying this of pointers, and counts
+        // by them how often a loop can turn.
         if self.family == Family::Clang {
             flags.push("-fno-finite-loops");
+            flags.push("-fno-strict-overflow");
+        } else {
+            flags.push("-fno-aggressive-loop-optimizations");
         }
         flags.push("-mno-omit-leaf-frame-pointer");
         match self.machine {

@@ -407,7 +407,15 @@ impl Builder<'_> {
         // The last turn moves the pointer past its end, but not past the last address: there it
         // would be below the end again.
         let highest = self.number(i128::from(u64::MAX) - MOST_STEP * size);
-        self.ask_comparison(BinOp::Le, to, highest, ulong);
+        self.ask_comparison(BinOp::Le, to.clone(), highest, ulong);
+        if size & (size - 1) != 0 {
+            // Elements whose size is no power of two are counted from the first one: where that
+            // many bytes pass the end of 64 bits, the pointer falls back to before the first.
+            let first = self.word(&Operand::local(climb.pointer), Part::Lo);
+            let far = self.emit(Rvalue::Binary(BinOp::Sub, to, first, ulong), ulong);
+            let farthest = self.number(i128::from(i64::MAX) - MOST_STEP * size);
+            self.ask_comparison(BinOp::Le, far, farthest, ulong);
+        }
         if climb.until == Until::Not && size > 1 {
             let size = self.number(size);
             let rest = self.emit(Rvalue::Binary(BinOp::Rem, bytes.clone(), size, ulong), ulong);
@@ -431,6 +439,11 @@ impl Builder<'_> {
 
     /// The address of a pointer, as a number.
     fn address(&mut self, pointer: &Operand) -> Operand {
+        self.word(pointer, Part::Ptr)
+    }
+
+    /// One word of a pointer, as a number; of one that has no bounds its address.
+    fn word(&mut self, pointer: &Operand, part: Part) -> Operand {
         let ulong = self.ulong();
         let ty =
             pointer.place().and_then(Place::as_local).and_then(|l| self.body.locals.get(l.0 as usize)).map(|d| d.ty.ty);
@@ -438,7 +451,7 @@ impl Builder<'_> {
         let thin = Pointer { bounds: typing::types::Bounds::Thin, nonnull: false, ..pointer_ty };
         let thin = self.program.types.pointer(thin);
         let word = match ty.map(|ty| self.program.types.words(ty)) {
-            Some(3) => self.emit(Rvalue::Part(pointer.clone(), Part::Ptr, thin), thin),
+            Some(3) => self.emit(Rvalue::Part(pointer.clone(), part, thin), thin),
             _ => pointer.clone(),
         };
         self.emit(Rvalue::Bits(word, ulong), ulong)

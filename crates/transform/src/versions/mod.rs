@@ -31,6 +31,7 @@ use crate::report::Remaining;
 use crate::steady::Steady;
 use crate::uses::{At, Writes};
 use flow::ranges::guarded::Guarded;
+use flow::ranges::returns_twice;
 use index::{Index, Node, Planner, Test};
 use mir::cfg::{Cfg, Dominators};
 use mir::ir::*;
@@ -41,7 +42,8 @@ pub fn run(program: &mut Program, body: &mut Body, guarded: &Guarded, remaining:
     let checks =
         |k: &StmtKind| k.as_check().is_some_and(|check| check.bounds().is_some() || check.one_element().is_some());
     let has_checks = body.blocks.iter().flat_map(|b| &b.stmts).any(|s| checks(&s.kind));
-    if !has_checks || !body.address_labels.is_empty() {
+    // A jump back into a turn finds other numbers than those that were tested before the first.
+    if !has_checks || !body.address_labels.is_empty() || returns_twice(program, body) {
         return 0;
     }
     let nests = apply_all(program, body, guarded, remaining, &[], loops_of_nests);
