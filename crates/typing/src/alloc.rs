@@ -101,9 +101,10 @@ impl Checker<'_> {
     fn elements_fit(&mut self, block: Expr, measured: Option<(Ty, Span)>) -> Expr {
         let ExprKind::Alloc(Alloc { elem, .. }) = *block.kind else { return block };
         let Some((measured, span)) = measured.filter(|_| self.checked()) else { return block };
-        let size = |ty: Ty| self.program.types.as_pointer(ty).and(self.program.types.layout(ty)).map(|l| l.size);
+        let size = |ty: Ty| self.program.types.layout(ty).map(|l| l.size);
         let (Some(small), Some(large)) = (size(measured), size(elem)) else { return block };
-        if small == large {
+        let fits = if self.program.types.as_pointer(elem).is_some() { small == large } else { small >= large };
+        if fits {
             return block;
         }
         let (named, wanted) = (self.show(measured), self.show(elem));

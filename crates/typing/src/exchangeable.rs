@@ -5,6 +5,9 @@ use crate::types::*;
 /// What the type of a process's handle is called in C.
 pub const PID: &str = "lee_pid";
 
+/// Of open files, directories and custodians.
+const HANDLES: &[&str] = &["lee_file", "lee_dir", "lee_custodian"];
+
 /// The same of a descriptor.
 const DESCRIPTOR: &str = "lee_descriptor";
 
@@ -157,6 +160,11 @@ impl TypeStore {
     pub fn is_pid(&self, ty: Ty) -> bool {
         let TyKind::Ptr(p) = self.kind(ty) else { return false };
         p.own == Own::Shared && p.bounds == Bounds::Thin && self.is_opaque(p.target.ty, PID)
+    }
+
+    /// Whether it is what `FILE`, `DIR` or `custodian` stands for.
+    pub fn is_handle_of_runtime(&self, ty: Ty) -> bool {
+        HANDLES.iter().any(|tag| self.is_opaque(ty, tag))
     }
 
     /// Whether it is a struct of the runtime's that no program can look into.

@@ -234,6 +234,10 @@ impl Checker<'_> {
                 let region = match p.region {
                     Region::Var if function => Region::Heap,
                     Region::Var if inferred => self.fresh_region(),
+                    // Open files are in the heap, wherever a program got them from: it may keep them.
+                    Region::Var if p.own == Own::Shared && self.program.types.is_handle_of_runtime(p.target.ty) => {
+                        Region::Heap
+                    }
                     Region::Var if place.role == Role::Param && outermost => match p.own {
                         Own::Shared | Own::Any | Own::View => self.unnamed_variable(),
                         Own::Unique | Own::Rc | Own::Param(_) => Region::Heap,
