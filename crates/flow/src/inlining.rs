@@ -38,7 +38,9 @@ fn is_wanted(attrs: &[String]) -> bool {
 fn callees(program: &Program, id: FuncId) -> Vec<FuncId> {
     let mut found = vec![];
     let mut see = |part: Piece| match part {
-        Piece::Function(function, _) | Piece::Operand(Operand::Const(Const::Func(function)), _) => found.push(function.func),
+        Piece::Function(function, _) | Piece::Operand(Operand::Const(Const::Func(function)), _) => {
+            found.push(function.func)
+        }
         _ => {}
     };
     for block in program.bodies.iter().filter(|body| body.func.func == id).flat_map(|body| &body.blocks) {

@@ -418,7 +418,10 @@ impl<'a> Checker<'a> {
                     && !f.used
                     && f.linkage == Linkage::Internal
                     && f.trust == Trust::Checked
-                    && !f.attrs.iter().any(|a| ["unused", "constructor", "destructor"].iter().any(|word| a.contains(word)))
+                    && !f
+                        .attrs
+                        .iter()
+                        .any(|a| ["unused", "constructor", "destructor"].iter().any(|word| a.contains(word)))
             })
             .filter(|f| !syntax::wrappers::is_of_characters(f.name))
             // An interface offers functions; nobody needs all of them.

@@ -954,8 +954,10 @@ impl Checker<'_> {
         }
         // All inner regions of what a `void *` remembers are `@heap`.
         let target = Qty { ty: self.types().erase_regions(q.target.ty), ..q.target };
-        let thin =
-            Pointer { target, bounds: Bounds::Thin, nonnull: p.nonnull, region: p.region, own: p.own, raw: q.raw };
+        // Open files and the like are in the heap, whatever the region of the `void *`.
+        let in_heap = p.own == Own::Shared && self.program.types.is_handle_of_runtime(target.ty);
+        let region = if in_heap { Region::Heap } else { p.region };
+        let thin = Pointer { target, bounds: Bounds::Thin, nonnull: p.nonnull, region, own: p.own, raw: q.raw };
         let thin_ty = self.types().pointer(thin);
         let e = self.convert(Conv::FromTypedVoid, e, thin_ty);
         if !self.bounds_fit(&e, &thin, &q, why) {

@@ -5,7 +5,7 @@ use mir::ty::{operand_ty, place_ty, same_shape};
 use source::Span;
 use typing::contracts::MessageId;
 use typing::tree::{BorrowKind, RegionKind};
-use typing::types::{Region, Ty, TyKind, TypeParam};
+use typing::types::{Own, Region, Ty, TyKind, TypeParam};
 
 use super::build::{Demand, Env, Keeper, Ref, Side, Solver};
 use super::calls::{bound_of, same_targets};
@@ -184,6 +184,14 @@ impl<'a> Solver<'a> {
         self.relate(from, to, span, keeper);
     }
 
+    fn is_handle_out_of_void(&self, from: &Operand, ty: Ty) -> bool {
+        let types = &self.program.types;
+        let target = |ty| types.as_pointer(ty).filter(|p| p.own == Own::Shared).map(|p| p.target.ty);
+        let source = operand_ty(self.program, self.body, from).ok().and_then(target);
+        source.is_some_and(|ty| matches!(types.kind(ty), TyKind::Void))
+            && target(ty).is_some_and(|ty| types.is_handle_of_runtime(ty))
+    }
+
     /// The side of a value; `None` if it holds no pointer.
     pub(super) fn value(&mut self, at: Point, value: &Rvalue, dest: Side, span: Span) -> Option<Side> {
         match value {
@@ -192,6 +200,8 @@ impl<'a> Solver<'a> {
                 let side = self.operand_side(a)?;
                 Some(Side { ty: self.inner_of(side.ty, *ty), ..side })
             }
+            // Open files and the like are in the heap, whatever the region of the `void *`.
+            Rvalue::Part(a, Part::Ptr, ty) if self.is_handle_out_of_void(a, *ty) => Some(self.typed(*ty, Env::Body)),
             Rvalue::Bits(a, ty) | Rvalue::Part(a, Part::Ptr | Part::Lo | Part::Hi, ty) => {
                 let side = self.operand_side(a)?;
                 Some(Side { ty: self.inner_of(side.ty, *ty), ..side })

@@ -198,6 +198,7 @@ impl Walker<'_> {
             return;
         }
         let holds = match region {
+            Region::Heap if self.program.types.is_handle_of_runtime(p.target.ty) => true,
             Region::Heap => {
                 let on_stack = value.needs.iter().any(|t| m.storage.values().any(|s| s == t));
                 let elsewhere = value.regions.iter().any(|&r| !self.heap_like(r));
