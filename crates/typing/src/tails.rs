@@ -65,7 +65,7 @@ impl Checker<'_> {
             ExprKind::Binary(BinOp::Mul, a, b) => self.int_of(a) == Some(whole) || self.int_of(b) == Some(whole),
             _ => false,
         };
-        terms.iter().any(|term| of_struct(term)) && !terms.iter().any(|term| of_structs(term))
+        terms.iter().any(of_struct) && !terms.iter().any(of_structs)
     }
 
     /// The terms that are added up; of a difference what something is taken from.
