@@ -1213,7 +1213,8 @@ static void test_kill_is_billed(void) {
 
 /* --- neighbours of one that is killed --------------------------------------------------------- */
 
-enum { BESIDE = 200, LINKED = 1 }; /* one that is killed is on two lists, and changes its neighbours there */
+/* One that is killed is on two lists, and changes its neighbours there. */
+enum { BESIDE = 200, LINKED = 1 };
 
 struct holding {
     size_t blocks, bytes; /* of each block */
