@@ -195,10 +195,10 @@ static void wake_another(void) {
         add_worker(pool.most);
 }
 
-/* What waits for the worker's call of C is for those that run: when their slices end, or after so many
- * yields. The timers of some may rest, because there was nothing to do. */
+/* What waits for the worker's call of C is for those that run: when their slices end, or after so
+ * many yields. The timers of some may rest, because there was nothing to do. */
 static void leave_to_others(struct lee_worker *worker) {
-    if (__atomic_load_n(&worker->called_at, __ATOMIC_RELAXED) == 0) /* else that time has begun already */
+    if (__atomic_load_n(&worker->called_at, __ATOMIC_RELAXED) == 0) /* else it has begun */
         __atomic_store_n(&worker->called_at, lee_system_time(), __ATOMIC_RELAXED);
     if (worker->head != NULL) /* else others may still wait for another one's call */
         __atomic_store_n(&pool.stranded, true, __ATOMIC_RELAXED);

@@ -879,8 +879,8 @@ static int yields(void *argument) {
     return 0;
 }
 
-/* One process at a time computes, and all go on while C is called. With an argument those that compute
- * yield all the time: no slice of theirs ends. */
+/* One process at a time computes, and all go on while C is called. With an argument those that
+ * compute yield all the time: no slice of theirs ends. */
 static void goes_on_beside_c(void *argument) {
     bool delayed = false;
     setenv("LEE_WORKERS", "1", 1);
