@@ -37,7 +37,7 @@
 #include "text.h"
 #include "worker.h"
 
-enum { NUMBER_BYTES = 8, KEPT_BYTES = 256, KEPT_MOST = 1024 };
+enum { NUMBER_BYTES = 8, LINE = 64, LINE_REST = LINE - 16, KEPT_BYTES = 256 + LINE_REST, KEPT_MOST = 1024 };
 
 /* Free channels of at most KEPT_BYTES, which have that size. */
 static _Thread_local struct {
@@ -268,7 +268,7 @@ void lee_channel_make(const struct lee_site *site, const struct lee_contract *co
     if (stride > UINT32_MAX || __builtin_mul_overflow(stride, contract->places[LEE_IMPORTER], &to_importer) ||
         __builtin_mul_overflow(stride, contract->places[LEE_EXPORTER], &bytes) || __builtin_add_overflow(bytes, to_importer, &bytes) ||
         to_importer > UINT32_MAX || bytes - to_importer > UINT32_MAX ||
-        __builtin_add_overflow(bytes, sizeof(struct channel) + 2 * sizeof(struct lee_queue), &bytes))
+        __builtin_add_overflow(bytes, sizeof(struct channel) + LINE_REST + 2 * sizeof(struct lee_queue), &bytes))
         lee_fault_memory(site, SIZE_MAX);
     struct lee_process *self = lee_process_self();
     lee_process_ask(LEE_GROUP_BYTES, charge_of(bytes));
@@ -278,7 +278,9 @@ void lee_channel_make(const struct lee_site *site, const struct lee_contract *co
     if (channel == NULL)
         lee_fault_memory(site, bytes);
     *channel = (struct channel){.contract = contract, .stride = (uint32_t)stride, .open = 2, .bytes = bytes};
-    struct lee_queue *queue = (struct lee_queue *)(channel + 1);
+    /* The queues begin on a line of the cache: small ones lie in it whole. */
+    uintptr_t line = ((uintptr_t)(channel + 1) + LINE - 1) & ~(uintptr_t)(LINE - 1);
+    struct lee_queue *queue = (struct lee_queue *)line;
     for (int i = 0; i < 2; i++) {
         struct lee_endpoint *end = &channel->ends[i];
         *end = (struct lee_endpoint){.channel = channel, .peer = &channel->ends[1 - i], .queue = queue, .bytes = channel->stride * contract->places[i]};

@@ -195,9 +195,18 @@ static void wake_another(void) {
         add_worker(pool.most);
 }
 
+/* What waits for the worker's call of C is for those that run: when their slices end, or after so
+ * many yields. The timers of some may rest, because there was nothing to do. */
+static void leave_to_others(struct lee_worker *worker) {
+    if (__atomic_load_n(&worker->called_at, __ATOMIC_RELAXED) == 0) /* else it has begun */
+        __atomic_store_n(&worker->called_at, lee_system_time(), __ATOMIC_RELAXED);
+    if (worker->head != NULL) /* else others may still wait for another one's call */
+        __atomic_store_n(&pool.stranded, true, __ATOMIC_RELAXED);
+    end_rests(worker);
+}
+
 /* A worker calls C, and no other one looks after its queue, or blocks in the reactor. If all others
- * run, they do so when their slices end; the timers of some may rest, because there was nothing to do.
- * If all are in calls of C, there is one more. */
+ * run, or may not take work, those that run do so. If all are in calls of C, there is one more. */
 static void call_guard(struct lee_worker *self) {
     struct lee_worker *guard = NULL;
     int in_c = 0;
@@ -215,15 +224,14 @@ static void call_guard(struct lee_worker *self) {
         add_worker(THREADS_MOST);
         return;
     }
-    guard = guard != NULL ? guard : pool.polls;
-    if (guard != NULL) {
-        pool.guard = guard;
-        wake(guard);
+    if (guard == NULL && pool.polls != NULL && is_needed(pool.polls))
+        guard = pool.polls;
+    if (guard == NULL) {
+        leave_to_others(self);
         return;
     }
-    __atomic_store_n(&self->called_at, lee_system_time(), __ATOMIC_RELAXED);
-    __atomic_store_n(&pool.stranded, self->head != NULL, __ATOMIC_RELAXED);
-    end_rests(self);
+    pool.guard = guard;
+    wake(guard);
 }
 
 /* What waits for a call of C to return is looked after, although a worker that was idle now runs. */
@@ -583,6 +591,15 @@ static bool is_stranded(void) {
     return false;
 }
 
+/* An idle worker may not take work, and those that run do not know that it would have looked. */
+static void leave_stranded(void) {
+    for (int i = 0; i < pool.count; i++) {
+        struct lee_worker *from = pool.workers[i];
+        if (from != NULL && calls_c(from) && from->head != NULL)
+            leave_to_others(from);
+    }
+}
+
 /* Something is in a queue, of whichever worker. */
 static bool anything_ready(void) {
     for (int i = 0; i < pool.count; i++) {
@@ -814,6 +831,8 @@ static _Noreturn void idle(void) {
             pool.guard = self;
             continue;
         }
+        if (!needed)
+            leave_stranded();
         bool waits = lee_reactor_has_waits();
         if (pool.running == 0 && !anything_ready()) {
             if (wake_collectors())

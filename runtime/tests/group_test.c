@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <lee/arena.h>
@@ -1209,6 +1211,104 @@ static void test_kill_is_billed(void) {
     lee_share_skip();
 }
 
+/* --- neighbours of one that is killed --------------------------------------------------------- */
+
+/* One that is killed is on two lists, and changes its neighbours there. */
+enum { BESIDE = 200, LINKED = 1 };
+
+struct holding {
+    size_t blocks, bytes; /* of each block */
+    int number;
+};
+static unsigned char *held_by[BESIDE + 1]; /* the last block of each */
+static const struct lee_process *holders[BESIDE + 1];
+static int holding;
+
+static int holds_and_waits(void *arguments) {
+    struct holding what = *(struct holding *)arguments;
+    struct node *first = NULL;
+    struct lee_endpoint *ends[2];
+    int64_t n = 0;
+    for (size_t i = 0; i < what.blocks; i++) {
+        struct node *node = lee_heap_alloc_typed(NULL, sizeof *node, &node_layout);
+        node->held = held_by[what.number] = lee_heap_alloc_plain(NULL, what.bytes);
+        memset(node->held, 1, what.bytes);
+        node->next = first;
+        first = node;
+    }
+    lee_channel_make(NULL, &talk, ends);
+    holders[what.number] = lee_process_self();
+    holding++;
+    lee_channel_receive(NULL, ends[0], 1, &n, sizeof n);
+    return first != NULL;
+}
+
+static struct lee_pid *spawn_holder(size_t blocks, size_t bytes, int number) {
+    int before = holding;
+    struct lee_pid *pid = lee_process_spawn(NULL, holds_and_waits, &(struct holding){blocks, bytes, number}, sizeof(struct holding));
+    while (holding == before)
+        lee_task_yield();
+    lee_task_yield();
+    return pid;
+}
+
+/* What is known of the process, and its block of 1 MB but for its ends. */
+static void protect(int number, int protection) {
+    uintptr_t process = (uintptr_t)holders[number] & ~(uintptr_t)4095;
+    uintptr_t held = ((uintptr_t)held_by[number] + 8191) & ~(uintptr_t)4095;
+    CHECK(mprotect((void *)process, 4096, protection) == 0);
+    CHECK(mprotect((void *)held, MB - 3 * 4096, protection) == 0);
+}
+
+/* Whoever kills a process looks at no other ones: they cannot be read meanwhile. */
+static void test_kill_beside(void) {
+    enum { COUNT = 11, VICTIM = COUNT / 2 };
+    struct lee_pid *pids[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        pids[i] = spawn_holder(1, MB, i);
+    for (int i = 0; i < COUNT; i++) {
+        if (abs(i - VICTIM) > LINKED)
+            protect(i, PROT_NONE);
+    }
+    lee_process_kill(pids[VICTIM]);
+    for (int i = 0; i < COUNT; i++) {
+        if (abs(i - VICTIM) > LINKED)
+            protect(i, PROT_READ | PROT_WRITE);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        lee_process_kill(pids[i]);
+        CHECK(lee_process_wait(pids[i]).how == LEE_KILLED);
+    }
+}
+
+/* The least of 20, in microseconds. */
+static double least_of_kills(size_t bytes) {
+    double least = 0;
+    for (int i = 0; i < 20; i++) {
+        struct lee_pid *pid = spawn_holder(bytes / 1024, 1024 - sizeof(struct node), BESIDE);
+        struct timespec from, to;
+        clock_gettime(CLOCK_MONOTONIC, &from);
+        lee_process_kill(pid);
+        clock_gettime(CLOCK_MONOTONIC, &to);
+        double took = (double)(to.tv_sec - from.tv_sec) * 1e6 + (double)(to.tv_nsec - from.tv_nsec) / 1e3;
+        least = i == 0 || took < least ? took : least;
+    }
+    return least;
+}
+
+static void show_kills(void) {
+    static const size_t sizes[] = {64 * KB, 1 * MB, 8 * MB};
+    struct lee_pid *pids[BESIDE];
+    for (int beside = 0; beside <= BESIDE; beside += BESIDE) {
+        for (int i = 0; i < beside; i++)
+            pids[i] = spawn_holder(MB / 1024, 1024 - sizeof(struct node), i);
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            printf("to kill a process of %zu KB beside %d of 1 MB: %.1f us\n", sizes[i] / KB, beside, least_of_kills(sizes[i]));
+        for (int i = 0; i < beside; i++)
+            lee_process_kill(pids[i]);
+    }
+}
+
 int main(int count, char **arguments) {
     int many = count > 1 ? atoi(arguments[1]) : 1000;
     setvbuf(stdout, NULL, _IONBF, 0);
@@ -1254,6 +1354,9 @@ int main(int count, char **arguments) {
     test_chain_counts();
     test_own_custodians();
     test_chain_tasks();
+    test_kill_beside();
+    if (shows)
+        show_kills();
     if (!lee_many) {
         test_chain_shares();
         test_siblings();

@@ -872,9 +872,16 @@ static void ends_while_others_run(void *argument) {
     exit(3);
 }
 
-/* One process at a time computes, and all go on while C is called. */
-static void goes_on_beside_c(void *argument) {
+static int yields(void *argument) {
     (void)argument;
+    for (;;)
+        lee_task_yield();
+    return 0;
+}
+
+/* One process at a time computes, and all go on while C is called. With an argument those that
+ * compute yield all the time: no slice of theirs ends. */
+static void goes_on_beside_c(void *argument) {
     bool delayed = false;
     setenv("LEE_WORKERS", "1", 1);
     lee_program_calls_c = 1;
@@ -882,7 +889,7 @@ static void goes_on_beside_c(void *argument) {
     for (int spinning = 0; spinning <= 2; spinning++) {
         for (int callers = 1; callers <= 3; callers++)
             delayed |= first_is_delayed(callers, -1, false);
-        lee_process_spawn(NULL, spins, NULL, 0);
+        lee_process_spawn(NULL, argument != NULL ? yields : spins, NULL, 0);
     }
     _exit(delayed ? 4 : 3);
 }
@@ -892,6 +899,8 @@ static void test_one_worker(void) {
     if (UNDER_ASAN || KEEPS_THREADS)
         return;
     run_child(&child, goes_on_beside_c, NULL);
+    CHECK(child.status == 3);
+    run_child(&child, goes_on_beside_c, "yields");
     CHECK(child.status == 3);
 }
 
