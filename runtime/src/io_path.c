@@ -14,9 +14,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* They last as calls of C do (pool.c). */
-__attribute__((weak)) const char lee_program_calls_c = 1;
-
 #define BY_PATH(type, name, parameters, arguments)                                                                     \
     type lee_##name parameters {                                                                                       \
         return LEE_LASTS(type, name arguments);                                                                        \

@@ -52,14 +52,11 @@ enum {
 #else
     KEEPS_THREADS = true,
 #endif
-    /* AddressSanitizer knows the first process's stack as its thread's, and calls of C stay on the stacks of tasks,
-     * and are not announced. */
+    /* AddressSanitizer knows the first process's stack as its thread's. */
 #ifdef LEE_ASAN
     FIRST_STAYS = true,
-    POOL_OF_ONE = false,
 #else
     FIRST_STAYS = KEEPS_THREADS,
-    POOL_OF_ONE = !KEEPS_THREADS,
 #endif
     FIRST_AFTER = 400000,   /* cycles that the first process waits for a call of C on its thread */
     OVERDUE = 60000000,     /* cycles after which one that was handed over has its turn before others */
@@ -996,18 +993,9 @@ static void begin_idle(void) {
     idle();
 }
 
-/* What calls C has it, and it is not 0: emitted code (`emit_c/foreign.rs`), and calls of the runtime that
- * last (io_path.c). */
-extern const char lee_program_calls_c __attribute__((weak));
-
-/* So many may compute at once; 0: there is no pool, and processes stay on the thread that they began on. For one,
- * only calls of C need a pool: others go on meanwhile. */
 static unsigned wanted_workers(void) {
     size_t wanted = lee_setting_number(WORKERS_MOST, "LEE_WORKERS", 0);
-    if (wanted == 0)
-        wanted = lee_system_processors();
-    bool calls = POOL_OF_ONE && &lee_program_calls_c != NULL && lee_program_calls_c != 0;
-    return lee_task_is_seeded() || (wanted == 1 && !calls) ? 0 : (unsigned)wanted;
+    return wanted == 0 ? lee_system_processors() : (unsigned)wanted;
 }
 
 void lee_pool_begin(void) {
@@ -1016,8 +1004,8 @@ void lee_pool_begin(void) {
     if (asked || self->high != 0)
         return;
     asked = true;
-    unsigned most = wanted_workers();
-    uintptr_t high, low = most > 0 ? lee_stack_take(&high) : 0;
+    unsigned most = lee_task_is_seeded() ? 1 : wanted_workers();
+    uintptr_t high, low = most > 1 ? lee_stack_take(&high) : 0;
     struct lee_process *process = low != 0 ? make_idle() : NULL;
     if (process == NULL || !lee_reactor_share())
         return;

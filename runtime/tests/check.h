@@ -21,9 +21,6 @@
 #define UNDER_ASAN 0
 #endif
 
-/* The processes of a test have no pool if there is one worker (pool.c), but if it sets this. */
-char lee_program_calls_c;
-
 static int check_failures;
 
 #define CHECK(condition)                                                                                               \

@@ -879,12 +879,11 @@ static int yields(void *argument) {
     return 0;
 }
 
-/* One process at a time computes, and all go on while C is called. With an argument those that
- * compute yield all the time: no slice of theirs ends. */
+/* Fewer workers than processes that call C, and all others go on. With an argument those that compute
+ * yield all the time: no slice of theirs ends. */
 static void goes_on_beside_c(void *argument) {
     bool delayed = false;
-    setenv("LEE_WORKERS", "1", 1);
-    lee_program_calls_c = 1;
+    setenv("LEE_WORKERS", "2", 1);
     lee_start(0, NULL);
     for (int spinning = 0; spinning <= 2; spinning++) {
         for (int callers = 1; callers <= 3; callers++)
@@ -894,7 +893,7 @@ static void goes_on_beside_c(void *argument) {
     _exit(delayed ? 4 : 3);
 }
 
-static void test_one_worker(void) {
+static void test_two_workers(void) {
     struct child child;
     if (UNDER_ASAN || KEEPS_THREADS)
         return;
@@ -927,7 +926,7 @@ int main(int argc, char **argv) {
     int times = argc > 1 ? atoi(argv[1]) : 1;
     setenv("LEE_SLICE", STOPS ? "200" : "0", 1);
     test_program_ends();
-    test_one_worker();
+    test_two_workers();
     setenv("LEE_WORKERS", "3", 0);
     lee_start(0, NULL);
     test_at_once();

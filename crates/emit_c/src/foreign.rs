@@ -120,9 +120,6 @@ const SMALL: &[&str] = &[
 const RETURNS_TWICE: &[&str] =
     &["setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp", "vfork", "getcontext", "swapcontext", "setcontext", "alloca"];
 
-/// Tells the runtime that processes may be in calls of C (`runtime/src/pool.c`).
-const MARKER: &str = "__attribute__((weak)) const char lee_program_calls_c = 1;\n";
-
 /// The functions that a unit's foreign calls go through.
 #[derive(Default)]
 pub struct Foreign {
@@ -225,9 +222,6 @@ impl Emitter<'_, '_> {
             None => format!("void {name}({params})"),
         };
         let text = &mut self.unit.foreign.text;
-        if text.is_empty() {
-            text.push_str(MARKER);
-        }
         let _ = writeln!(
             text,
             "struct {name} {{{fields} char end; }};\n\
