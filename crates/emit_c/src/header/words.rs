@@ -100,10 +100,11 @@ fn region_word(region: Region) -> Option<String> {
     }
 }
 
-/// Whether a parameter of the type is marked `@heap`.
+/// Whether a parameter of the type is marked `@heap`. Those of open files and the like are in the heap without it.
 pub fn heap_word(types: &TypeStore, ty: Ty) -> bool {
     let Some(p) = types.as_pointer(ty) else { return false };
-    p.region == Region::Heap && p.own == Own::Shared && !matches!(types.kind(p.target.ty), TyKind::Func(_))
+    let without = matches!(types.kind(p.target.ty), TyKind::Func(_)) || types.is_handle_of_runtime(p.target.ty);
+    p.region == Region::Heap && p.own == Own::Shared && !without
 }
 
 /// `__attribute__` and `[[lee::...]]` of a function type, each with a blank; the second only
