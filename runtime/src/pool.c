@@ -231,11 +231,11 @@ static void call_guard(struct lee_worker *self) {
     wake(guard);
 }
 
-/* What waits for a call of C to return is looked after, although a worker that was idle now runs. */
-static void call_guards(void) {
+/* Shows each worker in a call of C that something waits for. */
+static void each_waited_for(void (*show)(struct lee_worker *worker)) {
     for (int i = 0; i < pool.count; i++) {
         if (pool.workers[i] != NULL && pool.workers[i]->head != NULL && calls_c(pool.workers[i]))
-            call_guard(pool.workers[i]);
+            show(pool.workers[i]);
     }
 }
 
@@ -588,15 +588,6 @@ static bool is_stranded(void) {
     return false;
 }
 
-/* An idle worker may not take work, and those that run do not know that it would have looked. */
-static void leave_stranded(void) {
-    for (int i = 0; i < pool.count; i++) {
-        struct lee_worker *from = pool.workers[i];
-        if (from != NULL && calls_c(from) && from->head != NULL)
-            leave_to_others(from);
-    }
-}
-
 /* Something is in a queue, of whichever worker. */
 static bool anything_ready(void) {
     for (int i = 0; i < pool.count; i++) {
@@ -622,7 +613,7 @@ static void go_on(void) {
         if (pool.workers[i] != NULL && pool.workers[i]->sleeps)
             wake(pool.workers[i]);
     }
-    call_guards();
+    each_waited_for(call_guard);
 }
 
 /* Whether a worker was to stop, and is in the same call of C as then. */
@@ -744,7 +735,7 @@ static void run_process(struct lee_worker *self, struct lee_task *task) {
     self->woke_at = 0;
     task->process->worker = self;
     self->runs = task->process;
-    call_guards();
+    each_waited_for(call_guard); /* although this one was idle, and now runs */
     lee_task_run(task);
 }
 
@@ -828,8 +819,8 @@ static _Noreturn void idle(void) {
             pool.guard = self;
             continue;
         }
-        if (!needed)
-            leave_stranded();
+        if (!needed) /* it may not take work, and those that run do not know that it would have looked */
+            each_waited_for(leave_to_others);
         bool waits = lee_reactor_has_waits();
         if (pool.running == 0 && !anything_ready()) {
             if (wake_collectors())

@@ -1260,7 +1260,7 @@ static void protect(int number, int protection) {
     CHECK(mprotect((void *)held, MB - 3 * 4096, protection) == 0);
 }
 
-/* Whoever kills a process looks at no other ones: they cannot be read meanwhile. */
+/* A process that kills another does not look at the others: they cannot be read meanwhile. */
 static void test_kill_beside(void) {
     enum { COUNT = 11, VICTIM = COUNT / 2 };
     struct lee_pid *pids[COUNT];

@@ -300,8 +300,9 @@ static void test_kills(int count) {
 
 enum { NODES = UNDER_ASAN ? 60000 : 300000, MORE = 50 };
 
-/* Collects what it made again and again, and up to so many times as often if it has not been stopped twice for
- * each: how long one collection takes depends on the machine. All that it made is there afterwards. */
+/* Collects what it made again and again, and up to so many times as often if it has not been stopped
+ * twice for each: how long one collection takes depends on the machine. All that it made is there
+ * afterwards. */
 LEE_CODE static int marks(void *argument) {
     int rounds = *(int *)argument;
     struct node *kept = NULL;

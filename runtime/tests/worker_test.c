@@ -453,6 +453,13 @@ static void test_events(int rounds) {
 
 static atomic_bool called, went_on, came_back;
 
+/* Before a process calls one of the functions below. */
+static void expect_call(void) {
+    atomic_store(&called, false);
+    atomic_store(&went_on, false);
+    atomic_store(&came_back, false);
+}
+
 /* Until the others went on. That takes milliseconds; if they wait for C, it comes back alone. */
 static void lasts(void *argument) {
     int64_t end = now() + INT64_C(5000000000);
@@ -500,8 +507,8 @@ static atomic_bool stops_all, has_gone_on, is_free; /* one that takes turns is o
 static atomic_long turns;
 static atomic_int c_runs_on;
 
-/* Comes back once the neighbour has had turns while another process waits for C to return. Before that it may
- * have waited in a callback. */
+/* Comes back once the neighbour has had turns while another process waits for C to return. Before that it
+ * may have waited in a callback. */
 static void is_waited_for(void *argument) {
     struct timespec pause = {0, 10000000};
     if (*(bool *)argument)
@@ -679,9 +686,7 @@ static void test_foreign_beside(void) {
         return;
     for (int spinning = 0; spinning <= 4; spinning += 2) {
         struct lee_pid *spinners[4], *caller, *neighbour;
-        atomic_store(&called, false);
-        atomic_store(&went_on, false);
-        atomic_store(&came_back, false);
+        expect_call();
         for (int i = 0; i < spinning; i++)
             spinners[i] = lee_process_spawn(NULL, spins, NULL, 0);
         neighbour = lee_process_spawn(NULL, is_delayed, NULL, 0);
@@ -730,9 +735,7 @@ static bool first_is_delayed(int callers, int number, bool neighbour) {
     struct lee_pid *pids[8];
     struct timespec pause = {0, 1000000};
     atomic_store(&in_c, 0);
-    atomic_store(&called, false);
-    atomic_store(&went_on, false);
-    atomic_store(&came_back, false);
+    expect_call();
     if (neighbour)
         lee_process_spawn(NULL, is_delayed, NULL, 0);
     for (int i = 0; i < callers; i++)
@@ -765,9 +768,7 @@ static void waits_below_c(void *argument) {
 static bool first_stays_below_c(void) {
     bool stayed = false;
     int number = 0;
-    atomic_store(&called, false);
-    atomic_store(&went_on, false);
-    atomic_store(&came_back, false);
+    expect_call();
     struct lee_pid *caller = lee_process_spawn(NULL, calls_c_on, &number, sizeof number);
     lee_foreign_call(waits_below_c, &stayed);
     lee_process_wait(caller);
@@ -815,9 +816,9 @@ static int sleeps_and_ends_call(void *argument) {
     return 7;
 }
 
-/* The additional worker that a call of C brought about may be the one that waits for events when the call has returned
- * and all others compute. What it finds is for them, and their timers rest. With one more to compute, that one
- * may have been stopped on the additional worker. */
+/* The additional worker that a call of C brought about may be the one that waits for events when the call
+ * has returned and all others compute. What it finds is for them, and their timers rest. With one more to
+ * compute, that one may have been stopped on the additional worker. */
 static void test_additional_worker(int computing) {
     if (!STOPS || UNDER_ASAN || KEEPS_THREADS)
         return;
@@ -825,9 +826,7 @@ static void test_additional_worker(int computing) {
     struct lee_pid *pids[9];
     alarm(100);
     atomic_store(&in_c, 0);
-    atomic_store(&called, false);
-    atomic_store(&went_on, false);
-    atomic_store(&came_back, false);
+    expect_call();
     pids[0] = spawn_in(custodian, calls_c_and_counts, 0);
     while (atomic_load(&in_c) == 0)
         lee_nanosleep(&(struct timespec){0, 1000000}, NULL);

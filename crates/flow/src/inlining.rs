@@ -3,8 +3,8 @@
 //!
 //! Needs: nothing. Changes: the attributes of functions. Reports: L0233.
 
-use mir::effects::{parts, term_parts, Part as Piece};
-use mir::ir::*;
+use mir::effects::functions;
+use mir::ir::Program;
 use source::{Diagnostic, Sink};
 use typing::tree::FuncId;
 
@@ -34,18 +34,12 @@ fn is_wanted(attrs: &[String]) -> bool {
     attrs.iter().any(|attr| attr.contains("always_inline"))
 }
 
-/// What a function calls, by name or perhaps through a pointer: the C compiler may see where that leads.
+/// What a function calls, by name or perhaps through a pointer: the C compiler may see where that
+/// leads.
 fn callees(program: &Program, id: FuncId) -> Vec<FuncId> {
     let mut found = vec![];
-    let mut see = |part: Piece| match part {
-        Piece::Function(function, _) | Piece::Operand(Operand::Const(Const::Func(function)), _) => {
-            found.push(function.func)
-        }
-        _ => {}
-    };
-    for block in program.bodies.iter().filter(|body| body.func.func == id).flat_map(|body| &body.blocks) {
-        block.stmts.iter().for_each(|stmt| parts(&stmt.kind, &mut see));
-        term_parts(&block.term.kind, &mut see);
+    for body in program.bodies.iter().filter(|body| body.func.func == id) {
+        functions(body, &mut |function, _| found.push(function.func));
     }
     found
 }

@@ -19,7 +19,7 @@
 //! Needs: bodies as written, leaves. Changes (`lend_for_writing`): borrows that only read, of
 //! arguments for lenders.
 
-use mir::effects::{parts, stmt_places, term_parts, Access, Part as Piece};
+use mir::effects::{functions, stmt_places, Access};
 use mir::ir::*;
 use mir::ty::{operand_ty, owns, place_ty, prefix_ty};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -161,23 +161,11 @@ fn others(program: &Program) -> FxHashSet<FuncId> {
         init.each_function(&mut |function| _ = others.insert(function.func));
     }
     for body in &program.bodies {
-        let mut piece = |part: Piece| {
-            if let Piece::Operand(Operand::Const(Const::Func(function)), _) = part {
+        functions(body, &mut |function, called| {
+            if !called {
                 others.insert(function.func);
             }
-        };
-        for block in &body.blocks {
-            block.stmts.iter().for_each(|stmt| parts(&stmt.kind, &mut piece));
-            term_parts(&block.term.kind, &mut piece);
-        }
-        for stmt in body.blocks.iter().flat_map(|block| &block.stmts) {
-            match stmt.kind.as_call().map(|call| call.callee) {
-                Some(Callee::Start(function) | Callee::Spawn(function, _)) => {
-                    others.insert(function.func);
-                }
-                Some(Callee::Direct(_) | Callee::Pointer(_) | Callee::Builtin(_)) | None => {}
-            }
-        }
+        });
         each_argument(program, body, &|_| true, &mut |callee, sources| {
             if let (Callee::Direct(function), true) = (callee, sources.iter().any(|source| source.is_view)) {
                 others.insert(function.func);

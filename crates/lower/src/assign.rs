@@ -264,9 +264,8 @@ impl<'t> Lower<'t, '_> {
             let Some(ty) = fields.get(field as usize).map(|f| f.ty.ty) else { continue };
             let counted = record.then(Proj::Field(field));
             let (record, value) = (record.clone(), value.clone());
-            if let TyKind::Array { elem, terminated, .. } = *self.program.types.kind(ty) {
-                let grows = !terminated && self.program.types.is_plain(elem.ty);
-                self.check_flexible(&record, id, field, (elem.ty, grows), count, n, &value);
+            if let TyKind::Array { elem, .. } = *self.program.types.kind(ty) {
+                self.check_flexible(&record, id, field, elem.ty, count, n, &value);
                 continue;
             }
             self.when(Operand::Copy(counted), move |this| {
@@ -302,15 +301,15 @@ impl<'t> Lower<'t, '_> {
     }
 
     /// The count of a flexible array is set as far as the block reaches that was allocated for the
-    /// record. Of elements that are not plain data (`grows` is false) it is set once, and then only
-    /// shrinks: what is behind it may be no element any more. Before, it is what zeros make it.
+    /// record. If the elements are not plain data, it is set once, and then only shrinks: what follows
+    /// the last one may not be an element any more. Before, it is what zeros make it.
     #[allow(clippy::too_many_arguments)]
     fn check_flexible(
         &mut self,
         record: &Place,
         id: RecordId,
         field: u32,
-        (elem, grows): (Ty, bool),
+        elem: Ty,
         count: CountId,
         n: u32,
         value: &Operand,
@@ -321,7 +320,7 @@ impl<'t> Lower<'t, '_> {
         let more = self.temp_of(Rvalue::Binary(BinOp::Gt, new.clone(), there.clone(), long), int);
         let record = record.clone();
         self.when(more, move |this| {
-            if !grows {
+            if !this.program.types.is_plain(elem) {
                 let least = this.int(i128::from(this.program.types.count_of_zeros(count).max(0)), long);
                 let was_set = this.temp_of(Rvalue::Binary(BinOp::Gt, there.clone(), least, long), int);
                 let stays = new.clone();

@@ -17,7 +17,7 @@ pub use table::{Line, Part, PartMut, LINES};
 use crate::ir::*;
 use std::cell::Cell;
 use table::{rvalue_lines, stmt_lines, stmt_lines_mut, term_lines, term_lines_mut};
-use typing::tree::BorrowKind;
+use typing::tree::{BorrowKind, FuncRef};
 use typing::types::Ty;
 
 /// What becomes of a place.
@@ -152,6 +152,31 @@ pub fn term_parts<'a>(kind: &'a TermKind, see: &mut dyn FnMut(Part<'a>)) {
             see(part);
         }
     });
+}
+
+/// Shows each function that a body names, and whether it is called there.
+pub fn functions<'b>(body: &'b Body, see: &mut dyn FnMut(&'b FuncRef, bool)) {
+    fn in_operand<'b>(operand: &'b Operand, see: &mut dyn FnMut(&'b FuncRef, bool)) {
+        match operand {
+            Operand::Copy(place) | Operand::Move(place) => in_place(place, see),
+            Operand::Const(Const::Func(f)) => see(f, false),
+            Operand::Const(_) => {}
+        }
+    }
+    fn in_place<'b>(place: &'b Place, see: &mut dyn FnMut(&'b FuncRef, bool)) {
+        place.indices().for_each(|index| in_operand(index, see));
+    }
+    for block in &body.blocks {
+        let mut show = |part: Part<'b>| match part {
+            Part::Function(f, Named::Called(_)) => see(f, true),
+            Part::Function(f, Named::Started) => see(f, false),
+            Part::Operand(operand, _) => in_operand(operand, see),
+            Part::Place(place, _) => in_place(place, see),
+            Part::Local(..) | Part::Type(_) => {}
+        };
+        block.stmts.iter().for_each(|stmt| parts(&stmt.kind, &mut show));
+        term_parts(&block.term.kind, &mut show);
+    }
 }
 
 /// Every part of the statement, to be changed.

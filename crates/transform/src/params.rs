@@ -14,7 +14,7 @@
 
 use flow::framework::Item;
 use flow::ranges::{Range, Ranges, Summaries, View};
-use mir::effects::{self, Named, Part};
+use mir::effects;
 use mir::ir::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use typing::tree::{FuncRef, Function, Linkage};
@@ -259,13 +259,13 @@ fn wanted<'a>(program: &Program, bodies: &[&'a Body], others: &[&Body]) -> FxHas
     }
     let mut callers: FxHashMap<&FuncRef, Vec<&'a Body>> = FxHashMap::default();
     for body in bodies {
-        named(body, &mut |f, called| match called {
+        effects::functions(body, &mut |f, called| match called {
             true => callers.entry(f).or_default().push(body),
             false => _ = open.insert(f.clone()),
         });
     }
     for body in others {
-        named(body, &mut |f, _| _ = open.insert(f.clone()));
+        effects::functions(body, &mut |f, _| _ = open.insert(f.clone()));
     }
     let is_closed = |body: &Body| {
         let function = program.functions.get(body.func.func.0 as usize);
@@ -294,33 +294,6 @@ fn is_closed(program: &Program, function: &Function) -> bool {
         && !function.is_process
         && fixed
         && function.attrs.iter().all(harmless)
-}
-
-/// Shows each function that a body names, and whether it is called there.
-fn named<'b>(body: &'b Body, see: &mut dyn FnMut(&'b FuncRef, bool)) {
-    for block in &body.blocks {
-        let mut show = |part: Part<'b>| match part {
-            Part::Function(f, Named::Called(_)) => see(f, true),
-            Part::Function(f, Named::Started) => see(f, false),
-            Part::Operand(operand, _) => in_operand(operand, see),
-            Part::Place(place, _) => in_place(place, see),
-            Part::Local(..) | Part::Type(_) => {}
-        };
-        block.stmts.iter().for_each(|stmt| effects::parts(&stmt.kind, &mut show));
-        effects::term_parts(&block.term.kind, &mut show);
-    }
-}
-
-fn in_operand<'b>(operand: &'b Operand, see: &mut dyn FnMut(&'b FuncRef, bool)) {
-    match operand {
-        Operand::Copy(place) | Operand::Move(place) => in_place(place, see),
-        Operand::Const(Const::Func(f)) => see(f, false),
-        Operand::Const(_) => {}
-    }
-}
-
-fn in_place<'b>(place: &'b Place, see: &mut dyn FnMut(&'b FuncRef, bool)) {
-    place.indices().for_each(|index| in_operand(index, see));
 }
 
 #[cfg(test)]

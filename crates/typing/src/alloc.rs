@@ -59,7 +59,7 @@ impl Checker<'_> {
                 let wanted = self.sized_element(count).or_else(|| self.sized_element(size));
                 let (count, size) = (self.size_argument(count), self.size_argument(size));
                 let out = self.allocation(expected, AllocSize::Product(count, size), None, question, span);
-                self.elements_fit(out, wanted)
+                self.block_fits(out, wanted)
             }
             ("realloc", [old, size]) => {
                 let old = self.value(old);
@@ -68,15 +68,13 @@ impl Checker<'_> {
                 let expected = if self.is_null_constant(&old) { expected } else { Some(old.ty.ty) };
                 self.need_bounds(&old);
                 let out = self.allocation(expected, AllocSize::Bytes(size), Some(old), question, span);
-                let out = self.elements_fit(out, wanted);
-                self.tail_fits(out)
+                self.block_fits(out, wanted)
             }
             (_, [size]) => {
                 let wanted = self.sized_element(size);
                 let size = self.size_argument(size);
                 let out = self.allocation(expected, AllocSize::Bytes(size), None, question, span);
-                let out = self.elements_fit(out, wanted);
-                self.tail_fits(out)
+                self.block_fits(out, wanted)
             }
             _ => self.error_node(span),
         }
@@ -94,6 +92,12 @@ impl Checker<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Refuses a block whose size shows that it is meant to hold something else than its elements.
+    fn block_fits(&mut self, block: Expr, measured: Option<(Ty, Span)>) -> Expr {
+        let block = self.elements_fit(block, measured);
+        self.tail_fits(block)
     }
 
     /// Refuses a block that is measured in pointers of fewer words than its elements have: it would

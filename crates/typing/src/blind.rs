@@ -13,7 +13,7 @@
 
 use crate::checker::Checker;
 use crate::scope::Entity;
-use crate::spread_counts::words;
+use crate::spread_counts::{is_called, words};
 use crate::tree::{FuncId, Linkage, Trust};
 use crate::types::{RecordId, Ty, TyKind};
 use rustc_hash::FxHashSet;
@@ -87,8 +87,7 @@ impl Checker<'_> {
         }
         let body = text.find('{').unwrap_or(text.len());
         words(text).all(|(at, word)| {
-            let after = text.get(at + word.len()..).unwrap_or("").trim_start();
-            let calls = after.starts_with('(');
+            let calls = is_called(text, at, word);
             let before = text.get(..at).unwrap_or("").trim_end();
             if before.ends_with('.') || before.ends_with("->") {
                 // A field; a pointer in it is not called.
@@ -117,7 +116,7 @@ impl Checker<'_> {
         })
     }
 
-    fn is_of_library(&self, id: FuncId) -> bool {
+    pub(crate) fn is_of_library(&self, id: FuncId) -> bool {
         self.program.functions.get(id.0 as usize).is_some_and(|f| f.trust == Trust::Trusted)
     }
 
@@ -146,7 +145,7 @@ impl Checker<'_> {
     }
 }
 
-/// Whether a text calls what is no name: `(*f)(x)`, `table[i](x)`. A cast in front of brackets looks
+/// Whether a text calls something other than a name: `(*f)(x)`, `table[i](x)`. A cast in front of brackets looks
 /// like that, too.
 fn calls_a_value(text: &str) -> bool {
     let mut last = ' ';

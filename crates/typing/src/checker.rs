@@ -418,10 +418,7 @@ impl<'a> Checker<'a> {
                     && !f.used
                     && f.linkage == Linkage::Internal
                     && f.trust == Trust::Checked
-                    && !f
-                        .attrs
-                        .iter()
-                        .any(|a| ["unused", "constructor", "destructor"].iter().any(|word| a.contains(word)))
+                    && !f.attrs.iter().any(|a| is_expected_unused(a))
             })
             .filter(|f| !syntax::wrappers::is_of_characters(f.name))
             // An interface offers functions; nobody needs all of them.
@@ -439,4 +436,9 @@ impl<'a> Checker<'a> {
             self.scopes.declare(name.name, Entity::Poison, name.span);
         }
     }
+}
+
+/// Whether a function with the attribute may well be called by nothing that the unit shows.
+fn is_expected_unused(attr: &str) -> bool {
+    ["unused", "constructor", "destructor"].iter().any(|word| attr.contains(word))
 }

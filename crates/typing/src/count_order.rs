@@ -12,14 +12,11 @@
 
 use crate::checker::Checker;
 use crate::counts::{assignment, Store};
-use crate::spread_counts::{field_of, is_in_union, Spread};
+use crate::spread_counts::{field_of, is_in_union, Spread, MOST};
 use crate::tree::Expr;
 use source::Symbol;
 use syntax::ast::{self, BinaryOp, ExprKind, UnaryOp};
 use syntax::visit::is_null;
-
-/// How many statements are looked at.
-const MOST: usize = 12;
 
 /// An assignment to a field of what neither calls nor changes anything else.
 struct Plain<'a> {

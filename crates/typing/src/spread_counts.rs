@@ -33,7 +33,7 @@ use crate::checker::Checker;
 use crate::counts::{assignment, is_pure, Store};
 use crate::scope::Entity;
 use crate::specs::{Place, Role};
-use crate::tree::{ExprKind as TypedKind, Trust};
+use crate::tree::ExprKind as TypedKind;
 use crate::types::{RecordId, RecordKind, Ty, TyKind, TypeStore};
 use source::{Span, Symbol};
 use std::borrow::Cow;
@@ -41,7 +41,7 @@ use syntax::ast::{self, BinaryOp, ExprKind, UnaryOp};
 use syntax::visit::{self, is_null};
 
 /// How many statements a group may have.
-const MOST: usize = 12;
+pub(crate) const MOST: usize = 12;
 
 /// How deep statements may be nested in those of a group.
 const DEPTH: usize = 8;
@@ -564,8 +564,7 @@ impl Checker<'_> {
         let own = |word: &str| group.waits.iter().any(|wait| wait.name.as_str() == word);
         let base = |word: &str| group.of.iter().any(|name| name.as_str() == word);
         words(text).all(|(at, word)| {
-            let calls = text.get(at + word.len()..).unwrap_or("").trim_start().starts_with('(');
-            let other = calls
+            let other = is_called(text, at, word)
                 && word != name.as_str()
                 && !matches!(word, "if" | "while" | "for" | "switch" | "return" | "sizeof")
                 && !self.is_library(Symbol::new(word));
@@ -665,9 +664,7 @@ impl Checker<'_> {
     /// Whether the name is a function that the library declares.
     fn is_library(&self, name: Symbol) -> bool {
         let trusted = match self.scopes.lookup(name) {
-            Some(&Entity::Func(id)) => {
-                self.program.functions.get(id.0 as usize).is_some_and(|f| f.trust == Trust::Trusted)
-            }
+            Some(&Entity::Func(id)) => self.is_of_library(id),
             _ => false,
         };
         trusted || self.is_allocator(name)
@@ -748,6 +745,11 @@ fn jumps_in_loop(stmt: &ast::Stmt) -> bool {
 /// Whether the program ends with a call of the function.
 fn ends_program(name: Symbol) -> bool {
     ["exit", "_exit", "abort"].contains(&name.as_str())
+}
+
+/// Whether brackets follow the word that is there in a text.
+pub(crate) fn is_called(text: &str, at: usize, word: &str) -> bool {
+    text.get(at + word.len()..).unwrap_or("").trim_start().starts_with('(')
 }
 
 /// The words of a preprocessed text, with where they begin; those of line markers are left out.

@@ -1,10 +1,12 @@
 //! C's "struct hack": a struct that ends in an array of one element, allocated with room for more.
-//! Here the array has one element, however large the block is, so each access behind it would be a fault.
+//! Here the array has one element, however large the block is, so each access beyond it would be a
+//! fault.
 
 use crate::checker::Checker;
 use crate::codes;
 use crate::tree::*;
 use crate::types::*;
+use crate::walk::without_conversions;
 use source::Diagnostic;
 
 impl Checker<'_> {
@@ -52,14 +54,14 @@ impl Checker<'_> {
         is_one.then(|| fields.len() as u32 - 1)
     }
 
-    /// Whether a size is that of the struct, or of what is in front of its last array, and something else
-    /// that is not a number of such structs.
+    /// Whether a size is that of the struct, or of what is in front of its last array, and something
+    /// else that is not a number of such structs.
     fn exceeds(&self, size: &Expr, start: i128, whole: i128) -> bool {
         if let Some(bytes) = self.int_of(size) {
             return bytes > whole && bytes % whole != 0;
         }
         let mut terms = vec![];
-        self.terms_of(size, &mut terms);
+        terms_of(size, &mut terms);
         let of_struct = |term: &&Expr| self.int_of(term).is_some_and(|n| n >= start.max(1) && n <= whole);
         let of_structs = |term: &&Expr| match &*without_conversions(term).kind {
             ExprKind::Binary(BinOp::Mul, a, b) => self.int_of(a) == Some(whole) || self.int_of(b) == Some(whole),
@@ -67,24 +69,17 @@ impl Checker<'_> {
         };
         terms.iter().any(of_struct) && !terms.iter().any(of_structs)
     }
-
-    /// The terms that are added up; of a difference what something is taken from.
-    fn terms_of<'e>(&self, e: &'e Expr, terms: &mut Vec<&'e Expr>) {
-        let e = without_conversions(e);
-        match &*e.kind {
-            ExprKind::Binary(BinOp::Add, a, b) => {
-                self.terms_of(a, terms);
-                self.terms_of(b, terms);
-            }
-            ExprKind::Binary(BinOp::Sub, a, _) => self.terms_of(a, terms),
-            _ => terms.push(e),
-        }
-    }
 }
 
-fn without_conversions(mut e: &Expr) -> &Expr {
-    while let ExprKind::Convert(_, inner) = &*e.kind {
-        e = inner;
+/// The terms that are added up; of a difference what something is taken from.
+fn terms_of<'e>(e: &'e Expr, terms: &mut Vec<&'e Expr>) {
+    let e = without_conversions(e);
+    match &*e.kind {
+        ExprKind::Binary(BinOp::Add, a, b) => {
+            terms_of(a, terms);
+            terms_of(b, terms);
+        }
+        ExprKind::Binary(BinOp::Sub, a, _) => terms_of(a, terms),
+        _ => terms.push(e),
     }
-    e
 }

@@ -214,12 +214,17 @@ pub fn own_use(local: LocalId, init: &Init) -> OwnUse {
     found
 }
 
+/// What is converted, if anything is.
+pub fn without_conversions(mut e: &Expr) -> &Expr {
+    while let ExprKind::Convert(_, inner) = &*e.kind {
+        e = inner;
+    }
+    e
+}
+
 /// An item of an initialiser: an address that is its value is stored as it is.
 fn items(local: LocalId, e: &Expr, found: &mut OwnUse) {
-    let mut value = e;
-    while let ExprKind::Convert(_, inner) = &*value.kind {
-        value = inner;
-    }
+    let value = without_conversions(e);
     match &*value.kind {
         ExprKind::AddrOf(place) | ExprKind::Decay(place) if reaches(place) == Some(local) => {
             indices(local, place, found);

@@ -100,7 +100,8 @@ fn region_word(region: Region) -> Option<String> {
     }
 }
 
-/// Whether a parameter of the type is marked `@heap`. Those of open files and the like are in the heap without it.
+/// Whether a parameter of the type is marked `@heap`. Open files and the like are in the heap
+/// without it.
 pub fn heap_word(types: &TypeStore, ty: Ty) -> bool {
     let Some(p) = types.as_pointer(ty) else { return false };
     let without = matches!(types.kind(p.target.ty), TyKind::Func(_)) || types.is_handle_of_runtime(p.target.ty);

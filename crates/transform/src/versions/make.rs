@@ -409,7 +409,7 @@ impl Builder<'_> {
         let highest = self.number(i128::from(u64::MAX) - MOST_STEP * size);
         self.ask_comparison(BinOp::Le, to.clone(), highest, ulong);
         if size & (size - 1) != 0 {
-            // Elements whose size is no power of two are counted from the first one: where that
+            // Elements whose size is not a power of two are counted from the first one: where that
             // many bytes pass the end of 64 bits, the pointer falls back to before the first.
             let first = self.word(&Operand::local(climb.pointer), Part::Lo);
             let far = self.emit(Rvalue::Binary(BinOp::Sub, to, first, ulong), ulong);
