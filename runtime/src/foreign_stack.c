@@ -189,6 +189,14 @@ __asm__(".text\n"
 
 #endif
 
+/* Others go on during the call, if there are any. */
+static inline void tell_begins(void) {
+    if (__builtin_expect(lee_pool_may_begin, 0))
+        lee_pool_begin_for_c();
+    if (__builtin_expect(lee_many, 0))
+        lee_worker_calls_c();
+}
+
 static void run(void (*function)(void *), void *argument) {
     if (!lee_on_task_stack) {
         function(argument);
@@ -201,8 +209,7 @@ static void run(void (*function)(void *), void *argument) {
         if (stack == NULL)
             lee_fault_memory(NULL, STACK_BYTES);
     }
-    if (__builtin_expect(lee_many, 0))
-        lee_worker_calls_c();
+    tell_begins();
     bool rests = __builtin_expect(lee_slice_over || lee_slice_again || task->process->watch > 0, 0) && lee_preempt_rest();
     lee_on_task_stack = false;
     task->process->keeps_thread++; /* a callback may wait */
@@ -237,10 +244,12 @@ void lee_foreign_run(void (*function)(void *), void *argument) {
 /* While a worker waits for a call of C to end, these calls are not announced: the worker waits for them
  * as it does for other functions of the runtime. */
 bool lee_call_begins(void) {
-    if (__builtin_expect(!lee_many, 1) || !lee_on_task_stack || lee_worker_door_is_closed())
+    if (__builtin_expect(!lee_many && !lee_pool_may_begin, 1) || !lee_on_task_stack)
         return false;
-    lee_worker_calls_c();
-    return true;
+    if (lee_many && lee_worker_door_is_closed())
+        return false;
+    tell_begins();
+    return lee_many;
 }
 
 void lee_call_ends(bool told) {

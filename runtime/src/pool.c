@@ -33,6 +33,7 @@
 enum {
     WORKERS_MOST = 64,
     THREADS_MOST = 2 * WORKERS_MOST, /* with those that were started because all were in calls of C */
+    AWAKE = 40000,          /* cycles that a worker waits awake for the lock, which costs about as much as sleeping */
     LOOKS = 64,             /* switches of a worker between two looks at the reactor */
     THREAD_STACK = 1 << 20, /* of the threads that are started: only handlers and `idle` run on it */
     SPINS = 100,            /* looks of an idle worker between two at the clock */
@@ -94,6 +95,10 @@ void lee_worker_ring(void) {
     lee_reactor_call(lee_reactor_self());
 }
 
+bool lee_worker_is_rung(void) {
+    return pool.polls != NULL && pool.polls != &lee_worker && pool.rung;
+}
+
 static void wake(struct lee_worker *worker) {
     if (worker->sleeps) {
         struct lee_worker **wakes = lee_worker.wakes;
@@ -144,17 +149,24 @@ static void add_worker(int most) {
         pool.most = pool.count;
 }
 
-/* Workers beyond `most` were started while all others were in calls of C. They take work only as long as
- * there would be too few others for it: processes that take turns are to have the processors. */
+/* More than `most` workers there are if all were in calls of C at some time. One takes work only if there
+ * would be too few others for it: processes that take turns are to have the processors. */
 static bool is_needed(const struct lee_worker *self) {
     int busy = 0;
-    if (self->number < pool.most)
+    if (pool.count <= pool.most)
         return true;
     for (int i = 0; i < pool.count; i++) {
         const struct lee_worker *worker = pool.workers[i];
         busy += worker != NULL && worker != self && !worker->idles && !calls_c(worker);
     }
     return busy < pool.most;
+}
+
+/* Whether a worker that may take work blocks in the reactor. One that may not is a thread too many: the
+ * system may run it only when those that compute have had their turns, so these look themselves. */
+LEE_UNWATCHED static bool is_polled(void) {
+    const struct lee_worker *polls = __atomic_load_n(&pool.polls, __ATOMIC_RELAXED);
+    return polls != NULL && is_needed(polls);
 }
 
 /* Whether there was a worker that sleeps, which is woken. */
@@ -186,7 +198,7 @@ static void end_rests(const struct lee_worker *self) {
 static void wake_another(void) {
     if (pool.stopper != NULL || pool.spinning > 0 || wake_sleeper())
         return;
-    if (pool.polls != NULL && !pool.rung)
+    if (pool.polls != NULL && !pool.rung && is_needed(pool.polls))
         wake(pool.polls);
     else
         add_worker(pool.most);
@@ -407,7 +419,7 @@ static struct lee_process *steal(const struct lee_worker *self) {
 
 /* Whether there is one that has not waited long enough yet. */
 static bool may_steal_soon(const struct lee_worker *self) {
-    if (!is_needed(self))
+    if (pool.most < 2 || !is_needed(self)) /* with one processor it would be kept from who is waited for */
         return false;
     for (int i = 0; i < pool.count; i++) {
         const struct lee_worker *from = pool.workers[i];
@@ -450,6 +462,29 @@ static struct lee_process *overdue(const struct lee_worker *self) {
     return first;
 }
 
+/* This worker may take no work: what it has, and what it noticed in the reactor, is for one that runs. */
+static void leave_to_busy(struct lee_worker *self) {
+    struct lee_worker *busy = NULL;
+    bool any = lee_shares_ready > 0;
+    for (int i = 0; i < pool.count && busy == NULL; i++) {
+        struct lee_worker *worker = pool.workers[i];
+        if (worker != NULL && worker != self && !worker->idles && !calls_c(worker))
+            busy = worker;
+    }
+    if (busy == NULL) /* it has just begun a call of C, and has looked after this one, or will */
+        return;
+    for (struct lee_process *process = self->head, *next; process != NULL; process = next) {
+        next = process->queue_next;
+        if (!process->handed && may_move(process)) {
+            take_off(process);
+            append(busy, process);
+            any = true;
+        }
+    }
+    if (any)
+        interrupt(busy);
+}
+
 /* The process that this worker runs next; null if there is none. It is in no queue any more. */
 static struct lee_process *choose(struct lee_worker *self, bool yields) {
     struct lee_process *process = self->handed > 0 && !self->gave_turn ? overdue(self) : NULL;
@@ -461,6 +496,8 @@ static struct lee_process *choose(struct lee_worker *self, bool yields) {
     bool needed = is_needed(self); /* else it runs what only it can */
     if (needed)
         take_handed(self);
+    else if (self->head != NULL)
+        leave_to_busy(self);
     while (needed && lee_shares_used && lee_shares_ready > 0 && (process = lee_share_next(self->head != NULL, yields)) != NULL) {
         struct lee_worker *only = place_of(process);
         if (only == self)
@@ -507,7 +544,7 @@ LEE_UNWATCHED bool lee_worker_has_others(void) {
     const struct lee_worker *stopper = __atomic_load_n(&pool.stopper, __ATOMIC_RELAXED);
     return (stopper != NULL && stopper != self) || is_asked() || __atomic_load_n(&self->head, __ATOMIC_RELAXED) != NULL ||
            __atomic_load_n(&lee_shares_ready, __ATOMIC_RELAXED) > 0 || __atomic_load_n(&pool.stranded, __ATOMIC_RELAXED) ||
-           (__atomic_load_n(&pool.polls, __ATOMIC_RELAXED) == NULL && lee_reactor_has_waits());
+           (!is_polled() && lee_reactor_has_waits());
 }
 
 /* --- waiting for a message -------------------------------------------------------------------- */
@@ -515,7 +552,7 @@ LEE_UNWATCHED bool lee_worker_has_others(void) {
 /* To wake a worker that sleeps takes some ten microseconds. */
 LEE_UNWATCHED bool lee_worker_linger(const int32_t *number, const bool *flag) {
     struct lee_worker *self = &lee_worker;
-    if (__atomic_load_n(&pool.count, __ATOMIC_RELAXED) < 2 || lee_worker_has_others())
+    if (pool.most < 2 || __atomic_load_n(&pool.count, __ATOMIC_RELAXED) < 2 || lee_worker_has_others())
         return false;
     if (self->vain >= LINGER_VAIN && ++self->vain % VAIN_TRIES != 0)
         return false;
@@ -731,7 +768,6 @@ static void run_process(struct lee_worker *self, struct lee_task *task) {
         pool.guard = NULL;
     self->idles = false;
     pool.running++;
-    self->idle->tasks.first.depth = 0;
     self->woke_at = 0;
     task->process->worker = self;
     self->runs = task->process;
@@ -760,7 +796,7 @@ static bool wake_collectors(void) {
 
 /* Waits awake for a short time while others run, or are about to: what they wake comes soon. */
 static bool watch(void) {
-    if ((pool.running == 0 && !anything_ready()) || pool.spinning > 0)
+    if (pool.most < 2 || (pool.running == 0 && !anything_ready()) || pool.spinning > 0)
         return false;
     unsigned seen = atomic_load_explicit(&pool.events, memory_order_relaxed);
     bool any = false;
@@ -800,7 +836,7 @@ static _Noreturn void idle(void) {
                 continue;
         }
         struct lee_process *process = choose(self, false);
-        if (process == NULL && pool.polls == NULL && lee_reactor_has_waits()) {
+        if (process == NULL && !is_polled() && lee_reactor_has_waits()) {
             lee_reactor_look(0);
             process = choose(self, false);
         }
@@ -825,7 +861,9 @@ static _Noreturn void idle(void) {
         if (pool.running == 0 && !anything_ready()) {
             if (wake_collectors())
                 continue;
-            if (!waits && pool.polls == NULL) {
+            if (!waits && pool.polls != NULL) {
+                lee_worker_ring(); /* what it waits for is gone, and it finds out */
+            } else if (!waits) {
                 report_deadlock();
                 if (self->deadlocked != NULL)
                     continue;
@@ -833,6 +871,8 @@ static _Noreturn void idle(void) {
         }
         if (waits && pool.polls == NULL) {
             look(self, LEE_FOR_EVER);
+            if (!is_needed(self))
+                leave_to_busy(self);
         } else {
             sleep_until_woken(self);
         }
@@ -867,7 +907,6 @@ struct lee_process **lee_pool_spawned(void) {
 struct lee_task *lee_worker_next(struct lee_task *waiting, bool outside, bool yields) {
     struct lee_worker *self = &lee_worker;
     struct lee_process *process = waiting->process;
-    struct lee_task *ran = process->tasks.running;
     bool over = self->over == process;
     if (self->woke_at != 0) { /* the next time, it is as it was */
         process->wakes_and_runs = lee_cycles() - self->woke_at > STOLEN_AFTER;
@@ -875,7 +914,6 @@ struct lee_task *lee_worker_next(struct lee_task *waiting, bool outside, bool yi
     }
     if (self->idle == NULL)
         lee_fault_message(NULL, "a thread of C's waits for another process; only the workers can");
-    ran->depth = self->depth - 1;
     if (pool.stopper == self)
         go_on();
     if ((process->keeps_thread || KEEPS_THREADS) && !over)
@@ -896,7 +934,7 @@ struct lee_task *lee_worker_next(struct lee_task *waiting, bool outside, bool yi
         self->looks = LOOKS;
         if (pool.stranded) /* where processes yield to each other no slice may end */
             adopt(self, lee_system_time() - GUARD);
-        if (pool.polls == NULL && lee_reactor_has_waits())
+        if (!is_polled() && lee_reactor_has_waits())
             lee_reactor_look(0); /* which may resume a task of this process */
     }
     if (!over && process->tasks.head != NULL && !stop && !outside)
@@ -989,34 +1027,79 @@ static unsigned wanted_workers(void) {
     return wanted == 0 ? lee_system_processors() : (unsigned)wanted;
 }
 
+/* Of what began to wait or can run while there was no pool. */
+static void adopt_process(struct lee_process *process) {
+    struct lee_worker *self = &lee_worker;
+    process->last = self;
+    process->worker = process == lee_process ? self : NULL;
+    process->pinned = process == pool.first || process->keeps_thread > 0 || KEEPS_THREADS ? self : NULL;
+}
+
+static void adopt_all(void) {
+    struct lee_worker *self = &lee_worker;
+    pool.spawned = self->spawned;
+    for (struct lee_process *process = pool.spawned; process != NULL; process = process->next)
+        adopt_process(process);
+    for (struct lee_process *process = self->head; process != NULL; process = process->queue_next) {
+        process->on = self;
+        process->ready_since = lee_cycles();
+        pool.queued++;
+    }
+}
+
+/* The pool's first process is `own`, which began on this thread. */
+static bool begin_pool(struct lee_process *own, int most) {
+    uintptr_t high, low = lee_stack_take(&high);
+    struct lee_process *process = low != 0 ? make_idle() : NULL;
+    if (process == NULL || !lee_reactor_share())
+        return false;
+    struct lee_task *first = &process->tasks.first;
+    first->low = low;
+    first->high = high - 16;
+    first->lowest = first->high;
+    first->sp = lee_switch_prepare((high - 16) & ~(uintptr_t)15, begin_idle);
+    first->depth = 1; /* lee_task_arrive */
+    first->state = LEE_TASK_WAITING;
+    pool.exchange = lee_exchange_adopt != NULL ? lee_exchange_heap() : NULL;
+    pool.most = most;
+    pool.count = pool.running = 1;
+    pool.first = own;
+    lee_lock_patience = most > 1 ? AWAKE : 0;
+    adopt_process(own);
+    adopt_all();
+    join(&lee_worker, process, 0);
+    lee_worker.runs = lee_process;
+    lee_lock_begin();
+    return true;
+}
+
+/* With one worker there is a pool only once C is called while others wait: until then nothing is
+ * locked, and no process looks for another worker. */
 void lee_pool_begin(void) {
     static bool asked;
     struct lee_process *self = lee_process_self();
     if (asked || self->high != 0)
         return;
     asked = true;
-    unsigned most = lee_task_is_seeded() ? 1 : wanted_workers();
-    uintptr_t high, low = most > 1 ? lee_stack_take(&high) : 0;
-    struct lee_process *process = low != 0 ? make_idle() : NULL;
-    if (process == NULL || !lee_reactor_share())
+    unsigned most = wanted_workers();
+    if (lee_task_is_seeded())
         return;
-    struct lee_task *first = &process->tasks.first;
-    first->low = low;
-    first->high = high - 16;
-    first->lowest = first->high;
-    first->sp = lee_switch_prepare((high - 16) & ~(uintptr_t)15, begin_idle);
-    first->state = LEE_TASK_WAITING;
-    pool.exchange = lee_exchange_adopt != NULL ? lee_exchange_heap() : NULL;
-    pool.most = (int)(most > WORKERS_MOST ? WORKERS_MOST : most);
-    pool.count = pool.running = 1;
-    self->pinned = self->worker = self->last = &lee_worker;
     pool.first = self;
     lee_preempt_begin();
-    join(&lee_worker, process, 0);
-    lee_many = true;
+    if (most == 1)
+        lee_pool_may_begin = true;
+    else if (!begin_pool(self, (int)(most > WORKERS_MOST ? WORKERS_MOST : most)))
+        return;
 #ifndef LEE_ASAN
     lee_on_task_stack = self->tasks.running->foreign == NULL;
 #endif
+}
+
+void lee_pool_begin_for_c(void) {
+    if (lee_worker.head == NULL && lee_shares_ready == 0 && !lee_reactor_has_waits())
+        return;
+    lee_pool_may_begin = false;
+    begin_pool(pool.first, 1);
 }
 
 #endif

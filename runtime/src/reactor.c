@@ -348,8 +348,10 @@ LEE_UNWATCHED static bool ends_by_signal(void) {
 
 static void hear_bell(void) {
     uint64_t rings;
-    while (read(reactor.bell, &rings, sizeof rings) < 0 && errno == EINTR)
-        ;
+    if (lee_worker_is_rung == NULL || !lee_worker_is_rung()) { /* else it rings on for the one that blocks here */
+        while (read(reactor.bell, &rings, sizeof rings) < 0 && errno == EINTR)
+            ;
+    }
     atomic_store(&reactor.asked, false);
     tell_done();
     if (lee_top_answer != NULL)

@@ -342,9 +342,11 @@ static void leave_fiber(struct lee_task *from, struct lee_task *to, bool for_eve
 void lee_task_bury(void) {
     int error = errno;
     enter_fiber(lee_process->tasks.running);
+    bool gives = false;
     worker.left = lee_many;
     if (lee_many) { /* the lock is held, by whoever ran before on this worker; from here on by this task */
-        worker.depth = lee_process->tasks.running->depth + 1;
+        gives = worker.depth == 0; /* it began to wait while there was no pool */
+        worker.depth += gives;
         if (lee_process->tasks.running->foreign != NULL) /* it waited in a callback, which returns to C */
             __atomic_store_n(&worker.calls, true, __ATOMIC_RELAXED);
     }
@@ -372,6 +374,8 @@ void lee_task_bury(void) {
         worker.deadlocked = NULL;
         lee_deadlock(deadlocked);
     }
+    if (gives)
+        lee_unlock_many();
     errno = error;
 }
 
@@ -383,13 +387,22 @@ static inline __attribute__((always_inline)) void leave_task(struct lee_task *fr
         from->lowest = here;
     from->sp = sp;
     from->error = *worker.error;
+    from->depth = worker.depth;
 }
+
+#ifndef LEE_ASAN
+/* Whether workers are told of the first process's calls of C, too. */
+static inline bool tells_calls(void) {
+    return lee_many || lee_pool_may_begin;
+}
+#endif
 
 static inline __attribute__((always_inline)) uintptr_t enter_task(struct lee_process *process, struct lee_task *to) {
 #ifndef LEE_ASAN
-    lee_on_task_stack = to->foreign == NULL && (to->low != 0 || lee_many); /* only a first task's low is 0 */
+    lee_on_task_stack = to->foreign == NULL && (to->low != 0 || tells_calls()); /* only a first task's low is 0 */
 #endif
     process->tasks.running = to;
+    worker.depth = to->depth;
     *worker.error = to->error;
     return to->sp;
 }
@@ -680,6 +693,7 @@ static bool give_stack(struct lee_task *task, const void *arguments, size_t byte
     if (bytes > 0)
         memcpy(task->arguments, arguments, bytes);
     task->sp = lee_switch_prepare(at, lee_begin);
+    task->depth = 1; /* lee_task_arrive */
     task->touched = page_of(task->sp) < most ? page_of(task->sp) : most;
     return true;
 }
@@ -872,7 +886,9 @@ LEE_SWITCHES uintptr_t lee_task_yields(uintptr_t sp) {
     self->sp = sp;
     self->error = *error;
     *error = to->error;
-    lee_on_task_stack = to->low != 0; /* only a first task's low is 0 */
+    self->depth = 0;
+    worker.depth = to->depth;
+    lee_on_task_stack = to->low != 0 || lee_pool_may_begin; /* only a first task's low is 0 */
     leave_fiber(self, to, false);
     return to->sp;
 }
@@ -984,6 +1000,7 @@ void lee_task_prepare(struct lee_process *process, uintptr_t top, void (*entry)(
     struct lee_task *first = &process->tasks.first;
     lee_tasks_begin(process);
     first->sp = lee_switch_prepare(top, entry);
+    first->depth = 1; /* lee_task_arrive */
     first->lowest = first->high;
     first->touched = page_of(first->sp);
     push(first);

@@ -49,7 +49,7 @@ struct lee_task {
     void (*entry)(void *);
     void *arguments;
     uint64_t number; /* 1 for the first */
-    unsigned depth;  /* how often it took the lock, less 1; while it does not run (worker.h) */
+    unsigned depth;  /* how often it took the lock; while it does not run (worker.h) */
     struct lee_exchange_cell *emptied; /* cells whose content it took, and that are empty (exchange_cell.c) */
     void *fake_stack; /* of AddressSanitizer; of ThreadSanitizer its fiber */
 };

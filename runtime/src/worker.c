@@ -10,13 +10,11 @@
 #include <unistd.h>
 
 _Thread_local struct lee_worker lee_worker __attribute__((tls_model("initial-exec")));
-bool lee_many;
+bool lee_many, lee_pool_may_begin;
 bool lee_timers_rest;
+uint64_t lee_lock_patience;
 
-enum {
-    AWAKE = 40000, /* cycles that a thread waits for the lock before it sleeps, which costs about as much */
-    LOOKS = 10     /* at the lock, between two at the clock */
-};
+enum { LOOKS = 10 /* at the lock, between two at the clock */ };
 
 void lee_futex_wait(int *word, int value) {
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
@@ -35,8 +33,13 @@ void lee_futex_wake(int *word) {
  * the second mutex. */
 static int lock;
 
+void lee_lock_begin(void) {
+    __atomic_store_n(&lock, lee_worker.depth > 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&lee_many, true, __ATOMIC_RELEASE);
+}
+
 static __attribute__((noinline)) void take_slowly(void) {
-    for (uint64_t start = lee_cycles(); lee_cycles() - start < AWAKE;) {
+    for (uint64_t start = lee_cycles(); lee_cycles() - start < lee_lock_patience;) {
         for (int i = 0; i < LOOKS; i++) {
             int none = 0;
             if (__atomic_load_n(&lock, __ATOMIC_RELAXED) == 0 &&

@@ -70,6 +70,11 @@ extern _Thread_local struct lee_worker lee_worker __attribute__((tls_model("init
 
 /* There is a pool. Never unset. */
 extern bool lee_many;
+/* There is none yet, and the first call of C for which others would wait makes one
+ * (`lee_pool_begin_for_c`). */
+extern bool lee_pool_may_begin;
+/* Cycles that a thread waits awake for the lock, before it sleeps. */
+extern uint64_t lee_lock_patience;
 /* Some worker's `unarmed` may be set. Atomic. */
 extern bool lee_timers_rest;
 
@@ -99,15 +104,23 @@ static inline uint64_t lee_cycles(void) {
 #endif
 }
 
+/* With one worker it is only counted: a pool may be made while tasks wait that took it. */
 static inline void lee_lock(void) {
     if (__builtin_expect(lee_many, 0))
         lee_lock_many();
+    else
+        lee_worker.depth++;
 }
 
 static inline void lee_unlock(void) {
     if (__builtin_expect(lee_many, 0))
         lee_unlock_many();
+    else
+        lee_worker.depth--;
 }
+
+/* The pool begins, with the lock as the calling worker has it. */
+void lee_lock_begin(void);
 
 /* All other workers stop what they run, until the same number of calls of `lee_world_go`; until
  * then the caller alone touches all processes. It has the lock, and no pointer into what others may
@@ -141,6 +154,8 @@ bool lee_worker_linger(const int32_t *number, const bool *flag) __attribute__((w
 
 /* The running process, a thread's own, is about to spawn one. Without the lock. */
 void lee_pool_begin(void);
+/* The running process is about to call C: if others would wait for that, there is a pool from here on. */
+void lee_pool_begin_for_c(void) __attribute__((weak));
 /* Visits all workers of the pool. With the lock. */
 void lee_pool_each(void (*visit)(const struct lee_worker *worker)) __attribute__((weak));
 /* The list of all that were spawned by the pool's processes. */
@@ -167,6 +182,8 @@ void lee_worker_waits_for_door(void) __attribute__((weak));
 void lee_worker_called_c(void) __attribute__((weak));
 /* A worker blocks in the reactor, and looks again. */
 void lee_worker_ring(void) __attribute__((weak));
+/* Another worker than the calling one was called in this way, and has not come back yet. */
+bool lee_worker_is_rung(void) __attribute__((weak));
 /* By any thread, after `lee_reactor_ask`: some worker looks soon, even if all compute. */
 void lee_worker_ask(void) __attribute__((weak));
 /* That worker gives up the lock, and has it again. */

@@ -902,6 +902,45 @@ static void test_two_workers(void) {
     CHECK(child.status == 3);
 }
 
+/* One worker: there is a pool from the first call of C on for which others would wait. They waited in all
+ * kinds of ways before that. */
+static void one_goes_on_beside_c(void *argument) {
+    struct lee_endpoint *ends[2];
+    bool delayed = false;
+    setenv("LEE_WORKERS", "1", 1);
+    lee_start(0, NULL);
+    test_moves();
+    test_waits();
+    CHECK(!lee_many);
+    lee_channel_make(NULL, &pings, ends);
+    struct lee_pid *woken = spawn_with(goes_on, ends[LEE_EXPORTER]), *yielding = lee_process_spawn(NULL, yields, NULL, 0);
+    lee_task_yield();
+    delayed |= first_is_delayed(1, -1, false);
+    CHECK(lee_many);
+    expect_call();
+    wake_and_call(ends[LEE_IMPORTER], false);
+    delayed |= lee_process_wait(woken).status != 0;
+    lee_process_kill(yielding);
+    for (int spinning = 0; spinning <= 2; spinning++) {
+        for (int callers = 1; callers <= 3; callers++)
+            delayed |= first_is_delayed(callers, -1, false);
+        lee_process_spawn(NULL, argument != NULL ? yields : spins, NULL, 0);
+    }
+    test_foreign_beside();
+    fflush(stdout);
+    _exit(delayed || check_failures > 0 ? 4 : 3);
+}
+
+static void test_one_worker(void) {
+    struct child child;
+    if (UNDER_ASAN || KEEPS_THREADS)
+        return;
+    run_child(&child, one_goes_on_beside_c, NULL);
+    CHECK(child.status == 3);
+    run_child(&child, one_goes_on_beside_c, "yields");
+    CHECK(child.status == 3);
+}
+
 static void test_program_ends(void) {
     struct child child;
     run_child(&child, waits_for_nothing, NULL);
@@ -926,6 +965,7 @@ int main(int argc, char **argv) {
     setenv("LEE_SLICE", STOPS ? "200" : "0", 1);
     test_program_ends();
     test_two_workers();
+    test_one_worker();
     setenv("LEE_WORKERS", "3", 0);
     lee_start(0, NULL);
     test_at_once();
