@@ -218,7 +218,9 @@ static void run(void (*function)(void *), void *argument) {
         lee_foreign_switch(function, argument, stack->high, &stack->left);
         task->foreign = NULL;
     } else {
+        task->below_c = true;
         function(argument);
+        task->below_c = false;
     }
     task->process->keeps_thread--;
     lee_on_task_stack = true;

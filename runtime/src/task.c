@@ -347,7 +347,7 @@ void lee_task_bury(void) {
     if (lee_many) { /* the lock is held, by whoever ran before on this worker; from here on by this task */
         gives = worker.depth == 0; /* it began to wait while there was no pool */
         worker.depth += gives;
-        if (lee_process->tasks.running->foreign != NULL) /* it waited in a callback, which returns to C */
+        if (lee_process->tasks.running->foreign != NULL || lee_process->tasks.running->below_c) /* it waited in a callback, which returns to C */
             __atomic_store_n(&worker.calls, true, __ATOMIC_RELAXED);
     }
     struct lee_task *gone = worker.gone;
@@ -399,7 +399,7 @@ static inline bool tells_calls(void) {
 
 static inline __attribute__((always_inline)) uintptr_t enter_task(struct lee_process *process, struct lee_task *to) {
 #ifndef LEE_ASAN
-    lee_on_task_stack = to->foreign == NULL && (to->low != 0 || tells_calls()); /* only a first task's low is 0 */
+    lee_on_task_stack = to->foreign == NULL && (to->low != 0 || (tells_calls() && !to->below_c)); /* only a first task's low is 0 */
 #endif
     process->tasks.running = to;
     worker.depth = to->depth;
@@ -888,7 +888,7 @@ LEE_SWITCHES uintptr_t lee_task_yields(uintptr_t sp) {
     *error = to->error;
     self->depth = 0;
     worker.depth = to->depth;
-    lee_on_task_stack = to->low != 0 || lee_pool_may_begin; /* only a first task's low is 0 */
+    lee_on_task_stack = to->low != 0 || (lee_pool_may_begin && !to->below_c); /* only a first task's low is 0 */
     leave_fiber(self, to, false);
     return to->sp;
 }

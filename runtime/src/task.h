@@ -50,6 +50,7 @@ struct lee_task {
     void *arguments;
     uint64_t number; /* 1 for the first */
     unsigned depth;  /* how often it took the lock; while it does not run (worker.h) */
+    bool below_c;    /* C called it on the system's stack, on which the first one calls C itself: `foreign` is null */
     struct lee_exchange_cell *emptied; /* cells whose content it took, and that are empty (exchange_cell.c) */
     void *fake_stack; /* of AddressSanitizer; of ThreadSanitizer its fiber */
 };

@@ -581,20 +581,22 @@ static void test_stop_beside_c(void) {
     struct lee_pid *others[8];
     for (int i = 0; i < 8; i++)
         others[i] = lee_process_spawn(NULL, i < 6 ? takes_turns : calls_often, NULL, 0);
-    for (int i = 0, good = 0; good < 4; i++) {
-        bool calls_back = good % 2 == 1;
+    for (int i = 0, good = 0; good < 8; i++) {
+        bool calls_back = good % 2 == 1, first_calls = good >= 4;
         atomic_store(&called, false);
         atomic_store(&came_back, false);
         atomic_store(&stops_all, false);
         atomic_store(&has_gone_on, false);
         atomic_store(&c_runs_on, -1);
         atomic_store(&is_free, false);
-        struct lee_pid *caller = lee_process_spawn(NULL, calls_and_is_waited_for, &calls_back, sizeof calls_back);
         struct lee_pid *setter = lee_process_spawn(NULL, sets_limit, NULL, 0);
-        lee_process_wait(caller);
+        if (first_calls)
+            calls_and_is_waited_for(&calls_back);
+        else
+            lee_process_wait(lee_process_spawn(NULL, calls_and_is_waited_for, &calls_back, sizeof calls_back));
         int how = lee_process_wait(setter).status;
-        CHECK(how != ALONE && (i < 20 || KEEPS_THREADS));
-        good += how != LATE || i >= 20;
+        CHECK(how != ALONE && (i < 40 || KEEPS_THREADS));
+        good += how != LATE || i >= 40;
     }
     for (int i = 0; i < 8; i++)
         lee_process_kill(others[i]);
