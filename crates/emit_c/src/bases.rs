@@ -166,13 +166,19 @@ fn reached_through(place: &Place) -> (Option<Local>, bool) {
 /// in it is marked.
 struct Related {
     parent: Vec<u32>,
+    /// Of sets, at their roots: how many there are. The smaller one is put below the larger, so that
+    /// no way to a root is long.
+    size: Vec<u32>,
     marked: Vec<bool>,
 }
 
 impl Related {
     fn new(body: &Body, summary: &Summary) -> Related {
-        let mut related =
-            Related { parent: (0..body.locals.len() as u32).collect(), marked: vec![false; body.locals.len()] };
+        let mut related = Related {
+            parent: (0..body.locals.len() as u32).collect(),
+            size: vec![1; body.locals.len()],
+            marked: vec![false; body.locals.len()],
+        };
         for block in &body.blocks {
             for stmt in &block.stmts {
                 related.statement(&stmt.kind, summary);
@@ -203,9 +209,17 @@ impl Related {
     }
 
     fn join(&mut self, a: Local, b: Local) {
-        let (a, b) = (self.root(a.0), self.root(b.0));
+        let (mut a, mut b) = (self.root(a.0), self.root(b.0));
         if a == b {
             return;
+        }
+        let size = |n: u32| self.size.get(n as usize).copied().unwrap_or(0);
+        let sum = size(a) + size(b);
+        if size(a) < size(b) {
+            std::mem::swap(&mut a, &mut b);
+        }
+        if let Some(slot) = self.size.get_mut(a as usize) {
+            *slot = sum;
         }
         let marked = self.is_computed(a) || self.is_computed(b);
         if let Some(up) = self.parent.get_mut(b as usize) {

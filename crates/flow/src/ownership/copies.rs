@@ -89,11 +89,7 @@ impl Ownership<'_> {
 
     /// Whether the place is a part of a struct that some `unpack` lends.
     pub fn is_unpacked(&self, place: &Place) -> bool {
-        self.body.blocks.iter().flat_map(|b| &b.stmts).any(|stmt| {
-            stmt.kind.as_unpack().is_some_and(|(whole, _, moves)| {
-                !moves && whole.base == place.base && place.proj.starts_with(&whole.proj)
-            })
-        })
+        self.unpacked.iter().any(|whole| whole.base == place.base && place.proj.starts_with(&whole.proj))
     }
 
     /// Locals that something is moved out of.

@@ -84,6 +84,8 @@ pub(crate) struct Ownership<'a> {
     pub slot_loans: BitSet,
     /// Looks at what slots hold.
     pub slot_looks: BitSet,
+    /// Structs that some `unpack` lends.
+    unpacked: Vec<&'a Place>,
 }
 
 /// Checks one body. Variables in `reported` get no report.
@@ -162,7 +164,9 @@ impl<'a> Ownership<'a> {
             let local = resolver.place(&loan.place).local_part().filter(|_| address);
             local.into_iter().for_each(|local| into.entry(local).or_default().push(number));
         }
+        let unpacked = body.blocks.iter().flat_map(|b| &b.stmts).filter_map(|stmt| stmt.kind.as_unpack());
         let mut this = Ownership {
+            unpacked: unpacked.filter(|(_, _, moves)| !moves).map(|(whole, ..)| whole).collect(),
             program,
             known,
             body,

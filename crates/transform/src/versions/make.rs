@@ -12,6 +12,7 @@ use mir::effects::{Kind, PartMut};
 use mir::ir::*;
 use rustc_hash::FxHashMap;
 use source::Span;
+use std::ops::Range;
 use typing::types::{Pointer, Ty};
 
 /// Loops that count up by fewer than this run as they were: the test would cost more than it saves.
@@ -22,12 +23,13 @@ const FEW_STEPS: i128 = 4;
 /// end of 64 bits.
 const SMALL: i128 = 1 << 31;
 
-/// Puts the test before the loop, and a copy without the plan's checks after it.
-pub fn apply(program: &mut Program, body: &mut Body, l: &Loop, plan: Plan) {
+/// Puts the test before the loop, and a copy without the plan's checks after it. `uses`: those of
+/// the body before the first of its loops was copied. The blocks of the test, which `enter` is to
+/// lead to.
+pub fn apply(program: &mut Program, body: &mut Body, l: &Loop, plan: Plan, uses: &Uses) -> Range<usize> {
     let head = BlockId(l.head as u32);
     let span = body.blocks.get(l.head).map_or(Span::NONE, |b| b.term.span);
     let first = new_block(body, head, span);
-    enter_through(body, l, first);
     let mut builder = Builder {
         program,
         body,
@@ -80,8 +82,10 @@ pub fn apply(program: &mut Program, body: &mut Body, l: &Loop, plan: Plan) {
         edits.end = Some((l.head, counter.end.clone(), builder.node(&end, None)));
     }
     let (from, long) = (builder.current, builder.program.types.common.long);
-    let fast = copy_loop(body, l, &edits, long);
+    let tests = first..body.blocks.len();
+    let fast = copy_loop(body, l, &edits, long, uses);
     set_goto(body, from, fast, span);
+    tests
 }
 
 /// An index as a number of 64 bits: its first value, and by how much it grows with the counter.
@@ -121,16 +125,13 @@ fn set_goto(body: &mut Body, block: usize, to: BlockId, span: Span) {
     }
 }
 
-/// Sends every edge into the loop through `first`.
-fn enter_through(body: &mut Body, l: &Loop, first: usize) {
-    let (head, first_id) = (BlockId(l.head as u32), BlockId(first as u32));
+/// Sends every edge into each of the loops through its test.
+pub fn enter(body: &mut Body, made: &[(Loop, Range<usize>)]) {
+    let by_head: FxHashMap<BlockId, _> = made.iter().map(|entry| (BlockId(entry.0.head as u32), entry)).collect();
     for (n, block) in body.blocks.iter_mut().enumerate() {
-        if n == first || l.contains(n) {
-            continue;
-        }
         each_successor_mut(&mut block.term.kind, |to| {
-            if *to == head {
-                *to = first_id;
+            if let Some((_, tests)) = by_head.get(to).filter(|(l, tests)| !tests.contains(&n) && !l.contains(n)) {
+                *to = BlockId(tests.start as u32);
             }
         });
     }
@@ -138,9 +139,9 @@ fn enter_through(body: &mut Body, l: &Loop, first: usize) {
 
 /// Copies the loop with the edits; gives the copy's head. Temporaries of the loop's own get twins,
 /// so that each is still assigned once.
-fn copy_loop(body: &mut Body, l: &Loop, edits: &Edits, long: Ty) -> BlockId {
+fn copy_loop(body: &mut Body, l: &Loop, edits: &Edits, long: Ty, uses: &Uses) -> BlockId {
     let start = body.blocks.len();
-    let twins = twins(body, l);
+    let twins = twins(body, l, uses);
     let place_of = |n: usize| l.blocks.iter().position(|&b| b == n).map(|at| BlockId((start + at) as u32));
     for &n in &l.blocks {
         let Some(original) = body.blocks.get(n).cloned() else { continue };
@@ -238,20 +239,35 @@ fn rename(place: &mut Place, twins: &FxHashMap<Local, Local>) {
     }
 }
 
-fn twins(body: &mut Body, l: &Loop) -> FxHashMap<Local, Local> {
-    let mut inside: FxHashMap<Local, bool> = FxHashMap::default();
-    for (n, block) in body.blocks.iter().enumerate() {
-        let own = l.contains(n);
+/// How many places name each local.
+pub struct Uses(FxHashMap<Local, u32>);
+
+impl Uses {
+    pub fn of(body: &Body) -> Uses {
+        Uses::of_blocks(body.blocks.iter())
+    }
+
+    fn of_blocks<'a>(blocks: impl Iterator<Item = &'a Block>) -> Uses {
+        let mut uses: FxHashMap<Local, u32> = FxHashMap::default();
         let mut see = |place: &Place| {
             if let PlaceBase::Local(local) = place.base {
-                let entry = inside.entry(local).or_insert(true);
-                *entry &= own;
+                *uses.entry(local).or_default() += 1;
             }
         };
-        block.stmts.iter().for_each(|s| mir::effects::stmt_places(&s.kind, &mut |p, _| see(p)));
-        mir::effects::term_places(&block.term.kind, &mut |p, _| see(p));
+        for block in blocks {
+            block.stmts.iter().for_each(|s| mir::effects::stmt_places(&s.kind, &mut |p, _| see(p)));
+            mir::effects::term_places(&block.term.kind, &mut |p, _| see(p));
+        }
+        Uses(uses)
     }
-    let mut own: Vec<Local> = inside.into_iter().filter(|(_, own)| *own).map(|(local, _)| local).collect();
+}
+
+/// A temporary is the loop's own if all places that name it are in the loop. The tests before
+/// this loop and others name none of these: nothing assigns them there.
+fn twins(body: &mut Body, l: &Loop, uses: &Uses) -> FxHashMap<Local, Local> {
+    let inside = Uses::of_blocks(l.blocks.iter().filter_map(|&n| body.blocks.get(n)));
+    let mut own: Vec<Local> =
+        inside.0.into_iter().filter(|(local, n)| uses.0.get(local) == Some(n)).map(|(local, _)| local).collect();
     own.sort_unstable();
     let mut twins = FxHashMap::default();
     for local in own {

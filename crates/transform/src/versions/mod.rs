@@ -77,16 +77,21 @@ fn apply_all(
             }
         }
     }
+    if plans.is_empty() {
+        return vec![];
+    }
     let mut made = vec![];
+    let uses = make::Uses::of(body);
     for (l, plan) in plans {
         for at in &plan.dropped {
             let span = body.blocks.get(at.block).and_then(|b| b.stmts.get(at.stmt)).map(|s| s.span);
             remaining.iter_mut().filter(|r| Some(r.span) == span).for_each(|r| r.versioned = true);
         }
-        make::apply(program, body, &l, plan);
-        made.push(l);
+        let tests = make::apply(program, body, &l, plan, &uses);
+        made.push((l, tests));
     }
-    made
+    make::enter(body, &made);
+    made.into_iter().map(|(l, _)| l).collect()
 }
 
 /// A check that stays, with base and count as they are all the time.
