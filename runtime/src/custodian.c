@@ -890,8 +890,7 @@ void lee_custodian_limit(struct lee_custodian *of, int64_t bytes, struct lee_cus
         return;
     }
     if (victim->remote)
-        lee_fault_message(NULL, "custodian: the victim of a limit of bytes is a custodian that another process made; "
-                                "name one that this process made");
+        lee_fault_message(NULL, "custodian: the victim of a limit of bytes is a custodian that this process made, as the limited one is");
     limit_of(&custodian->limits, victim)->bytes = bytes_of(bytes);
     lee_custodians_settle(accounts_self()); /* what is prepaid was without it */
     victim->named = victim->named || !lee_custodian_is_inside(custodian, victim);
@@ -905,8 +904,7 @@ void lee_custodian_require(struct lee_custodian *of, int64_t bytes, struct lee_c
     struct lee_custodian *custodian = lee_custodian_given(of);
     lee_custodian_check_authority(custodian);
     if (custodian->remote || (victim != NULL && victim->remote))
-        lee_fault_message(NULL, "custodian: a requirement is about tasks, and another process made the custodian; "
-                                "set a limit of the custodians beside it");
+        lee_fault_message(NULL, "custodian: a requirement is for a custodian that this process made, and so is its victim; set limits instead");
     struct lee_accounts *accounts = accounts_self();
     struct lee_limit *need = limit_of(&custodian->requirements, victim != NULL ? victim : custodian);
     refresh(accounts);

@@ -133,15 +133,13 @@ void lee_push_custodian(struct lee_work *work, void *place) {
 void lee_remote_check_start(const struct lee_custodian *custodian) {
     const struct lee_group *own = lee_process_self()->group;
     if (own != custodian->group && lee_group_is_inside(own, custodian->group))
-        lee_fault_message(NULL, "custodian: a process starts nothing above the custodian that it was spawned in, "
-                                "where its limits do not hold; let a process above do it");
+        lee_fault_message(NULL, "custodian: a process starts nothing above the custodian that it was spawned in; let a process above do it");
 }
 
 void lee_remote_check_authority(const struct lee_custodian *custodian) {
     const struct lee_group *own = lee_task_self()->custodian->group, *group = custodian->group;
     if (own == NULL || own == group || !lee_group_is_inside(group, own))
-        lee_fault_message(NULL, "custodian: a limit or share is set by a task of a custodian above, not by who was sent the "
-                                "custodian; let a process above set it");
+        lee_fault_message(NULL, "custodian: only a task of a custodian above sets its limits and shares; let a process above do it");
 }
 
 struct lee_custodian *lee_remote_new(struct lee_custodian *above) {

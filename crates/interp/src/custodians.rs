@@ -229,8 +229,7 @@ impl Machine<'_> {
         match n != own && self.is_below(n, own) {
             true => Ok(()),
             false if self.is_remote(n) => fault(
-                "custodian: a limit or share is set by a task of a custodian above, not by who was sent the custodian; \
-                 let a process above set it",
+                "custodian: only a task of a custodian above sets its limits and shares; let a process above do it",
             ),
             false => fault("custodian: a limit or requirement is set by a task of a custodian above, not by its own"),
         }
@@ -244,8 +243,7 @@ impl Machine<'_> {
         };
         match n != within && self.is_remote(n) && self.is_below(within, n) {
             true => fault(
-                "custodian: a process starts nothing above the custodian that it was spawned in, where its limits do \
-                 not hold; let a process above do it",
+                "custodian: a process starts nothing above the custodian that it was spawned in; let a process above do it",
             ),
             false => Ok(()),
         }
@@ -341,8 +339,7 @@ impl Machine<'_> {
                 let victim = if a.ptr(2) == 0 { number } else { self.given_custodian(a.ptr(2))? };
                 if !self.is_remote(number) && self.is_remote(victim) {
                     return fault(
-                        "custodian: the victim of a limit of bytes is a custodian that another process made; name one \
-                         that this process made",
+                        "custodian: the victim of a limit of bytes is a custodian that this process made, as the limited one is",
                     );
                 }
                 self.set_limit(number, None, u64::try_from(a.int(1)).ok(), victim);

@@ -635,8 +635,7 @@ impl Machine<'_> {
     pub fn new_task(&mut self, code: std::rc::Rc<Code>, args: Vec<Val>, lent: &[bool]) -> R<u64> {
         if self.is_remote(self.tasks.entered()) {
             return fault(
-                "custodian: a task cannot be started in a custodian that another process made; spawn a process there, \
-                 or first enter a custodian that this process made",
+                "custodian: a task belongs to a custodian of its own process; enter such a one first, or spawn a process",
             );
         }
         let n = self.make_task(self.tasks.process, code, args, lent)?;
