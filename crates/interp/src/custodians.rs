@@ -384,6 +384,13 @@ impl Machine<'_> {
             }
             _ => {
                 self.check_authority(number)?;
+                let victim = if a.ptr(2) == 0 { number } else { self.given_custodian(a.ptr(2))? };
+                if self.is_remote(number) || self.is_remote(victim) {
+                    return fault(
+                        "custodian: a requirement is for a custodian that this process made, and so is its victim; \
+                         set limits instead",
+                    );
+                }
                 unsupported(format!("`{name}`"))
             }
         }
