@@ -1123,8 +1123,13 @@ int64_t lee_custodian_time(struct lee_custodian *of) {
 
 int64_t lee_custodian_charged(struct lee_custodian *of) {
     const struct lee_group *group = lee_custodian_given(of)->group;
-    lee_groups_settle();
-    return group == NULL ? 0 : (int64_t)group->uses[LEE_GROUP_BYTES];
+    if (group == NULL)
+        return 0;
+    lee_lock();
+    settle();
+    size_t use = group->uses[LEE_GROUP_BYTES];
+    lee_unlock();
+    return (int64_t)use;
 }
 
 #endif

@@ -44,18 +44,15 @@ pub struct Drops {
 /// them.
 const PIDS: &str = "void lee_push_pid(struct lee_work *, void *) __attribute__((weak));\n";
 
-/// Of `lee/custodian.h`. A program without a collector has no custodian to name.
-const CUSTODIANS: &str = "void lee_push_custodian(struct lee_work *, void *)";
+/// Of `lee/custodian.h`.
+const CUSTODIANS: &str = "void lee_push_custodian(struct lee_work *, void *);\n";
 
 impl Drops {
     /// The text that goes before the code, after the types.
-    pub fn text(&self, no_gc: bool) -> String {
-        let mut names = String::from(if self.pids { PIDS } else { "" });
-        if self.custodians {
-            names += CUSTODIANS;
-            names += if no_gc { " __attribute__((weak));\n" } else { ";\n" };
-        }
-        format!("{names}{}{}", self.declarations, self.definitions)
+    pub fn text(&self) -> String {
+        let pids = if self.pids { PIDS } else { "" };
+        let custodians = if self.custodians { CUSTODIANS } else { "" };
+        format!("{pids}{custodians}{}{}", self.declarations, self.definitions)
     }
 }
 
@@ -215,8 +212,7 @@ impl Unit<'_> {
             }
             TyKind::Ptr(_) => {
                 self.drops.custodians = true;
-                let guard = if self.options.no_gc { "if (lee_push_custodian != NULL) " } else { "" };
-                let _ = write!(out, "{guard}lee_push_custodian(work, &{at}); ");
+                let _ = write!(out, "lee_push_custodian(work, &{at}); ");
             }
             TyKind::Array { elem, len: ArrayLen::Const(n), .. } => {
                 let mut inner = String::new();

@@ -250,7 +250,7 @@ impl<'a> Unit<'a> {
         out.push('\n');
         out.push_str(&self.site_table());
         out.push_str(&self.tag_definitions);
-        out.push_str(&self.drops.text(self.options.no_gc));
+        out.push_str(&self.drops.text());
         out.push_str(self.channels.text());
         out.push_str(&self.descriptor_definitions());
         out.push_str(&self.containers.text());

@@ -70,7 +70,11 @@ impl Machine<'_> {
     /// What the running task opens belongs to it.
     pub fn opens_in(&self) -> usize {
         let entered = self.tasks.entered();
-        if self.is_remote(entered) { self.tasks.custodian() } else { entered }
+        if self.is_remote(entered) {
+            self.tasks.custodian()
+        } else {
+            entered
+        }
     }
 
     /// Whether it was shut down.
