@@ -24,6 +24,7 @@ struct lee_limit {
 struct lee_custodian {
     struct lee_group *group; /* group.c; null: nothing of it is outside of the heap */
     bool remote;             /* of another process */
+    uint32_t depth;          /* how many are above it */
     struct lee_custodian *parent, *child, *next, *previous;
     struct lee_task *tasks;
     struct lee_limit *limits, *requirements;
@@ -41,7 +42,6 @@ struct lee_custodian {
     struct lee_custodian *next_payer;
     uint32_t number, lowest; /* while accounting: in post-order, its number; precisely: the lowest below it */
     size_t task_count;       /* of its tasks, and of those below */
-    uint32_t depth;          /* how many are above it */
     bool prepays;
     bool shut, was_forced;
     bool named;     /* as the victim of a requirement, or of a limit of one that is not below it */
@@ -126,12 +126,13 @@ bool lee_custodian_covers(const struct lee_custodian *custodian);
 
 /* custodian_remote.c: the same of a custodian of another process. It is linked where there is one. */
 
-/* A custodian below it, which is none of this process either. */
+/* A custodian below it, which belongs to no process. */
 struct lee_custodian *lee_remote_new(struct lee_custodian *above) __attribute__((weak));
 /* May not return. */
 void lee_remote_shutdown(struct lee_custodian *custodian) __attribute__((weak));
 bool lee_remote_is_shut(const struct lee_custodian *custodian) __attribute__((weak));
-/* What it was charged at the last accounting of the process that made it. */
+/* What its processes are charged, and what its tasks reached when the process that made it last
+ * accounted. */
 size_t lee_remote_use(const struct lee_custodian *custodian) __attribute__((weak));
 /* A fault, unless it is below the running task's custodian. */
 void lee_remote_check_authority(const struct lee_custodian *custodian) __attribute__((weak));

@@ -1,14 +1,13 @@
-/* custodian_remote.c: custodians that another process made, as a message or an argument brings them.
+/* custodian_remote.c: custodians that another process made.
  *
- * A custodian that is sent is named by its group (group.h) on its way. In the process that gets it
- * that becomes an object of its heap, which holds the group as the message did; in the process that
- * made it, the custodian itself. So a process has one object for each custodian, and equal ones are
- * equal pointers.
+ * A custodian that is sent is named by its group (group.h) on its way. In the process that gets it,
+ * the name becomes an object of that heap, which holds the group as the message did; in the process
+ * that made it, it becomes the custodian itself. So a process has one object for each custodian, and
+ * equal ones are equal pointers.
  *
- * Promises: none of this touches the heap of another process, but for the end of its tasks when the
- * custodian is shut down. A process gets nothing by a name that it had not: what it spawns there is
- * held to the limits there, limits are set from above only, and it starts nothing above the custodian
- * that it was spawned in. */
+ * Promises: the heap of another process is touched only to end its tasks, when a custodian is shut
+ * down. No limit is loosened: limits are set from above only, what is spawned in a custodian is held
+ * to the limits there, and a process starts nothing above the custodian that it was spawned in. */
 #include "custodian.h"
 
 #ifndef LEE_NO_GC
@@ -24,7 +23,7 @@
 #include "process.h"
 #include "worker.h"
 
-/* What the heap has of one, and what it counts for besides: it may be all that keeps the group. */
+/* What the heap has of one, and what it is charged besides: it may be all that keeps the group. */
 enum { OBJECT_BYTES = offsetof(struct lee_custodian, parent), GROUP_BYTES = sizeof(struct lee_group) };
 
 /* --- objects ---------------------------------------------------------------------------------- */
