@@ -240,8 +240,15 @@ struct lee_custodian *lee_custodian_current(void) {
     return lee_task_self()->entered;
 }
 
+struct lee_custodian *lee_custodian_here(void) {
+    const struct lee_task *self = lee_task_self();
+    return self->entered->remote ? self->custodian : self->entered;
+}
+
 struct lee_custodian *lee_custodian_new(struct lee_custodian *above) {
     struct lee_custodian *parent = lee_custodian_given(above);
+    if (parent->remote)
+        return lee_remote_new(parent);
     struct lee_custodian *custodian = lee_heap_try_alloc_typed(sizeof *custodian, &custodian_layout);
     if (custodian == NULL)
         lee_fault_memory(NULL, sizeof *custodian);
@@ -259,6 +266,8 @@ struct lee_custodian *lee_custodian_new(struct lee_custodian *above) {
 struct lee_custodian *lee_custodian_enter(struct lee_custodian *custodian) {
     struct lee_task *self = lee_task_self();
     struct lee_custodian *before = self->entered;
+    if (custodian != NULL && custodian->remote)
+        lee_remote_check_start(custodian);
     self->entered = lee_custodian_given(custodian);
     return before;
 }
@@ -274,8 +283,9 @@ bool lee_custodian_covers(const struct lee_custodian *custodian) {
     return lee_custodian_is_inside(custodian, self->custodian) || lee_custodian_is_inside(custodian, self->entered);
 }
 
-bool lee_custodian_is_shut(struct lee_custodian *custodian) {
-    return lee_custodian_given(custodian)->shut;
+bool lee_custodian_is_shut(struct lee_custodian *of) {
+    const struct lee_custodian *custodian = lee_custodian_given(of);
+    return custodian->remote ? lee_remote_is_shut(custodian) : custodian->shut;
 }
 
 struct lee_custodian *lee_custodian_deepest(struct lee_custodian *from) {
@@ -492,8 +502,11 @@ bool lee_custodian_shut(struct lee_custodian *custodian) {
     return shut_down(custodian);
 }
 
-void lee_custodian_shutdown(struct lee_custodian *custodian) {
-    if (shut_down(lee_custodian_given(custodian)))
+void lee_custodian_shutdown(struct lee_custodian *of) {
+    struct lee_custodian *custodian = lee_custodian_given(of);
+    if (custodian->remote)
+        lee_remote_shutdown(custodian);
+    else if (shut_down(custodian))
         lee_task_end(true);
 }
 
@@ -860,6 +873,10 @@ static void begin_accounts(void) {
 
 /* A custodian's own tasks have no say in what it may hold. The first one has the program's limit only. */
 void lee_custodian_check_authority(const struct lee_custodian *custodian) {
+    if (custodian->remote) {
+        lee_remote_check_authority(custodian);
+        return;
+    }
     const struct lee_custodian *own = lee_task_self()->custodian;
     if (custodian == own || !lee_custodian_is_inside(custodian, own))
         lee_fault_message(NULL, "custodian: a limit or requirement is set by a task of a custodian above, not by its own");
@@ -868,6 +885,12 @@ void lee_custodian_check_authority(const struct lee_custodian *custodian) {
 void lee_custodian_limit(struct lee_custodian *of, int64_t bytes, struct lee_custodian *named) {
     struct lee_custodian *custodian = lee_custodian_given(of), *victim = named != NULL ? named : custodian;
     lee_custodian_check_authority(custodian);
+    if (custodian->remote) { /* there is a group */
+        lee_group_set_limit(custodian, LEE_GROUP_BYTES, bytes_of(bytes), victim);
+        return;
+    }
+    if (victim->remote)
+        lee_fault_message(NULL, "custodian: the victim of a limit of bytes is a custodian that this process made, as the limited one is");
     limit_of(&custodian->limits, victim)->bytes = bytes_of(bytes);
     lee_custodians_settle(accounts_self()); /* what is prepaid was without it */
     victim->named = victim->named || !lee_custodian_is_inside(custodian, victim);
@@ -880,6 +903,8 @@ void lee_custodian_limit(struct lee_custodian *of, int64_t bytes, struct lee_cus
 void lee_custodian_require(struct lee_custodian *of, int64_t bytes, struct lee_custodian *victim) {
     struct lee_custodian *custodian = lee_custodian_given(of);
     lee_custodian_check_authority(custodian);
+    if (custodian->remote || (victim != NULL && victim->remote))
+        lee_fault_message(NULL, "custodian: a requirement is for a custodian that this process made, and so is its victim; set limits instead");
     struct lee_accounts *accounts = accounts_self();
     struct lee_limit *need = limit_of(&custodian->requirements, victim != NULL ? victim : custodian);
     refresh(accounts);
@@ -897,11 +922,13 @@ void lee_custodian_require(struct lee_custodian *of, int64_t bytes, struct lee_c
 }
 
 int64_t lee_custodian_use(struct lee_custodian *of) {
+    struct lee_custodian *custodian = lee_custodian_given(of);
     struct lee_heap *heap = lee_heap_self();
     if (heap == NULL)
         return 0;
     lee_account_collect(heap);
-    size_t use = use_of(lee_custodian_given(of));
+    size_t use = custodian->remote ? lee_remote_use(custodian) : use_of(custodian);
+    __asm__ volatile("" ::"r"(custodian)); /* it is there until here */
     return use > INT64_MAX ? INT64_MAX : (int64_t)use;
 }
 

@@ -17,8 +17,14 @@ struct lee_limit {
 };
 
 /* An object of the heap, or the first one. Its children do not keep it from its end by being listed
- * here, but by their `parent`. */
+ * here, but by their `parent`.
+ *
+ * A custodian of another process that this one was told of is one, too, of which the heap has only
+ * what stands before `parent` (custodian_remote.c). It is in no tree: it names a group. */
 struct lee_custodian {
+    struct lee_group *group; /* group.c; null: nothing of it is outside of the heap */
+    bool remote;             /* of another process */
+    uint32_t depth;          /* how many are above it */
     struct lee_custodian *parent, *child, *next, *previous;
     struct lee_task *tasks;
     struct lee_limit *limits, *requirements;
@@ -35,9 +41,7 @@ struct lee_custodian {
     struct lee_finalizer *finalizers; /* meanwhile: of its queues; `next_payer`: the next that has some */
     struct lee_custodian *next_payer;
     uint32_t number, lowest; /* while accounting: in post-order, its number; precisely: the lowest below it */
-    struct lee_group *group; /* group.c; null: nothing of it is outside of the heap */
     size_t task_count;       /* of its tasks, and of those below */
-    uint32_t depth;          /* how many are above it */
     bool prepays;
     bool shut, was_forced;
     bool named;     /* as the victim of a requirement, or of a limit of one that is not below it */
@@ -103,6 +107,9 @@ bool lee_custodian_starved(struct lee_heap *heap);
 bool lee_custodian_shut(struct lee_custodian *custodian);
 /* Null is the one that the running task entered. */
 struct lee_custodian *lee_custodian_given(struct lee_custodian *custodian);
+/* To which belongs what the running task opens: the one that it entered, or its own if that is
+ * another process's. */
+struct lee_custodian *lee_custodian_here(void);
 /* A fault, unless the running task's custodian is above the one that is given. */
 void lee_custodian_check_authority(const struct lee_custodian *custodian);
 
@@ -116,6 +123,23 @@ void lee_custodians_count(struct lee_accounts *accounts);
 bool lee_custodian_is_inside(const struct lee_custodian *custodian, const struct lee_custodian *top);
 /* Whether a custodian is the running task's, or the one that it entered, or below. */
 bool lee_custodian_covers(const struct lee_custodian *custodian);
+
+/* custodian_remote.c: the same of a custodian of another process. It is linked where there is one. */
+
+/* A custodian below it, which belongs to no process. */
+struct lee_custodian *lee_remote_new(struct lee_custodian *above) __attribute__((weak));
+/* May not return. */
+void lee_remote_shutdown(struct lee_custodian *custodian) __attribute__((weak));
+bool lee_remote_is_shut(const struct lee_custodian *custodian) __attribute__((weak));
+/* What its processes are charged, and what its tasks reached when the process that made it last
+ * accounted. */
+size_t lee_remote_use(const struct lee_custodian *custodian) __attribute__((weak));
+/* A fault, unless it is below the running task's custodian. */
+void lee_remote_check_authority(const struct lee_custodian *custodian) __attribute__((weak));
+/* A fault, if it is above the custodian that the running process was spawned in. */
+void lee_remote_check_start(const struct lee_custodian *custodian) __attribute__((weak));
+/* The running process ends: its names of custodians are let go. */
+void lee_remote_end(struct lee_process *process) __attribute__((weak));
 
 /* The next custodian in post-order: children before their parents, the first one last. Null behind that. */
 struct lee_custodian *lee_custodian_deepest(struct lee_custodian *from);

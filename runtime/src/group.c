@@ -22,6 +22,7 @@ struct lee_group_limit {
     struct lee_group_limit *next, *named_next, *named_previous;
     size_t most;
     int kind;
+    unsigned by; /* of the process that set it (`depth_of`): another one below leaves it alone */
 };
 
 /* What is counted counts in all groups above, of which there may be a million. So on the way up,
@@ -80,7 +81,7 @@ static struct lee_group *after(struct lee_group *group, const struct lee_group *
     return group->child != NULL ? group->child : beside(group, top);
 }
 
-static bool is_inside(const struct lee_group *group, const struct lee_group *top) {
+bool lee_group_is_inside(const struct lee_group *group, const struct lee_group *top) {
     while (group != NULL && group != top)
         group = group->parent;
     return group != NULL;
@@ -94,10 +95,15 @@ static void find_least(struct lee_group *group, int kind) {
     }
 }
 
-/* Who makes groups and limits pays for them as long as it is there. */
-static void charge_maker(const struct lee_group *group, ptrdiff_t bytes) {
+static void count(struct lee_group *group, int kind, ptrdiff_t more);
+
+/* The process that made a group pays for it and its limits. When that is gone, or if there was none,
+ * the group does, as long as something needs it. */
+static void charge_maker(struct lee_group *group, ptrdiff_t bytes) {
     if (group->maker != NULL)
         lee_process_count(group->maker, LEE_GROUP_BYTES, bytes);
+    else if (group->pays)
+        count(group, LEE_GROUP_BYTES, bytes);
 }
 
 static void free_limit(struct lee_group_limit *limit) {
@@ -141,13 +147,19 @@ static void free_limits(struct lee_group *group) {
 
 static void close_bank(struct lee_group *bank);
 
+static bool is_unused(const struct lee_group *group) {
+    return group != &root && group->held == 0 && group->names == 0 && group->custodian == NULL && group->processes == NULL &&
+           group->child == NULL;
+}
+
 /* Frees it if nothing needs it, and then what only it needed. */
 static void drop_unused(struct lee_group *group) {
-    while (group != &root && group->held == 0 && group->custodian == NULL && group->processes == NULL && group->child == NULL) {
+    while (is_unused(group)) {
         struct lee_group *parent = group->parent;
-        close_bank(group);
         drop_named(group);
         free_limits(group);
+        charge_maker(group, -(ptrdiff_t)sizeof *group);
+        close_bank(group);
         detach(group);
         free(group);
         group = parent;
@@ -164,7 +176,7 @@ static void let_go(struct lee_group *group) {
     drop_unused(group);
 }
 
-static struct lee_group *make(struct lee_custodian *custodian, struct lee_process *maker) {
+static struct lee_group *new_group(void) {
     struct lee_group *group = calloc(1, sizeof *group);
     if (group == NULL)
         return NULL;
@@ -172,6 +184,13 @@ static struct lee_group *make(struct lee_custodian *custodian, struct lee_proces
     for (int kind = 0; kind < LEE_GROUP_KINDS; kind++)
         group->least[kind] = SIZE_MAX;
     group->share.weight = group->leaf.weight = LEE_SHARE_WEIGHT;
+    return group;
+}
+
+static struct lee_group *make(struct lee_custodian *custodian, struct lee_process *maker) {
+    struct lee_group *group = new_group();
+    if (group == NULL)
+        return NULL;
     group->shares = custodian->parent != NULL;
     group->shut = custodian->shut;
     group->custodian = custodian;
@@ -192,14 +211,27 @@ static void unlink_maker(struct lee_group *group) {
         group->maker->groups = group->maker_next;
     if (group->maker_next != NULL)
         group->maker_next->maker_previous = group->maker_previous;
-    charge_maker(group, -(ptrdiff_t)sizeof *group);
+    size_t bytes = sizeof *group;
     for (const struct lee_group_limit *limit = group->limits; limit != NULL; limit = limit->next)
-        charge_maker(group, -(ptrdiff_t)sizeof *limit);
+        bytes += sizeof *limit;
+    charge_maker(group, -(ptrdiff_t)bytes);
     group->maker = NULL;
     group->custodian = NULL;
+    group->pays = !is_unused(group);
+    charge_maker(group, (ptrdiff_t)bytes);
+}
+
+/* It is below its parent now. */
+static void settle_in(struct lee_group *group) {
+    group->depth = group->parent->depth + 1;
+    group->bank = group->depth % DEEP == 0;
+    group->watched = group->parent->watched;
+    group->shares = group->shares && group->depth <= LEE_SHARES_DEEP;
 }
 
 static struct lee_group *group_of(struct lee_custodian *custodian) {
+    if (custodian->remote)
+        return custodian->group;
     struct lee_process *self = lee_process_self();
     struct lee_group *below = NULL;
     struct lee_custodian *at = custodian;
@@ -227,12 +259,8 @@ static struct lee_group *group_of(struct lee_custodian *custodian) {
     }
     if (below != NULL)
         attach(below, at != NULL ? at->group : self->group);
-    for (; below != NULL; below = below->child) { /* those that were made have no other */
-        below->depth = below->parent->depth + 1;
-        below->bank = below->depth % DEEP == 0;
-        below->watched = below->parent->watched;
-        below->shares = below->shares && below->depth <= LEE_SHARES_DEEP;
-    }
+    for (; below != NULL; below = below->child) /* those that were made have no other */
+        settle_in(below);
     return custodian->group;
 }
 
@@ -260,6 +288,28 @@ void lee_groups_forget(struct lee_process *maker) {
         unlink_maker(group);
         drop_unused(group);
     }
+}
+
+/* --- for other processes -------------------------------------------------------------------------- */
+
+struct lee_group *lee_group_below(struct lee_group *parent) {
+    struct lee_group *group = new_group();
+    if (group == NULL)
+        return NULL;
+    group->shares = group->pays = true;
+    attach(group, parent);
+    settle_in(group);
+    charge_maker(group, sizeof *group);
+    return group;
+}
+
+void lee_group_name(struct lee_group *group) {
+    __atomic_store_n(&group->names, group->names + 1, __ATOMIC_RELAXED);
+}
+
+void lee_group_unname(struct lee_group *group) {
+    __atomic_store_n(&group->names, group->names - 1, __ATOMIC_RELAXED); /* its maker reads it without the lock */
+    drop_unused(group);
 }
 
 /* --- what is used ----------------------------------------------------------------------------- */
@@ -410,6 +460,12 @@ static void prepay(struct lee_group *group, int kind) {
     group->prepaid[kind] += more;
     count_above(group, kind, (ptrdiff_t)more);
     enlist(group);
+}
+
+size_t lee_group_use(const struct lee_group *group) {
+    settle();
+    settle_inside(group);
+    return use_of(group, LEE_GROUP_BYTES);
 }
 
 static inline void count_of(struct lee_process *process, int kind, ptrdiff_t more) {
@@ -706,6 +762,8 @@ bool lee_group_starved(void) {
 /* The group of the nearest custodian that has one. One that is far above is asked for once: those
  * between get groups, too. */
 static struct lee_group *nearest(struct lee_custodian *custodian) {
+    if (custodian->remote)
+        return custodian->group;
     if (lee_process_self()->accounts.first.group == NULL) /* who has one is below such */
         return lee_process_self()->group;
     struct lee_custodian *at = custodian;
@@ -730,6 +788,8 @@ static bool is_covered(const struct lee_group *group, int kind, size_t more) {
 static bool fits_self(struct lee_custodian *custodian, int kind, size_t more) {
     struct lee_group *own = lee_process_self()->group, *from = nearest(custodian), *at = from;
     size_t left = SIZE_MAX;
+    if (custodian->remote)
+        return fits(from, kind, more);
     for (; at != own && !is_covered(at, kind, more); at = at->parent) {
         lee_group_steps++;
         if (exceeds(at, kind, more))
@@ -952,7 +1012,7 @@ static void shut_from_outside(struct lee_group *group, struct lee_process *self)
 void lee_group_shut(struct lee_group *group, const char *message) {
     struct lee_process *self = lee_process_self(), *maker = group->maker;
     bool first = maker != NULL && group->custodian == &maker->accounts.first;
-    bool inside = is_inside(self->group, group) || (first && maker == self), task = false;
+    bool inside = lee_group_is_inside(self->group, group) || (first && maker == self), task = false;
     now.self = self;
     now.message = message;
     if (group == &root || maker == NULL || first)
@@ -988,13 +1048,22 @@ static void watch(struct lee_group *top) {
     }
 }
 
+/* How deep the custodians of the running process begin. Of the processes that may set limits of a
+ * group, which are all above it, each has another depth. */
+static unsigned depth_of_self(void) {
+    const struct lee_group *group = lee_process_self()->group;
+    return group == NULL ? 0 : group->depth + 1;
+}
+
 static void set_limit(struct lee_custodian *custodian, int kind, size_t most, struct lee_custodian *victim) {
+    unsigned by = depth_of_self();
     struct lee_group *of = lee_group_of(custodian), *named = of == NULL ? NULL : lee_group_of(victim);
     struct lee_group_limit *limit = named == NULL ? NULL : of->limits;
-    while (limit != NULL && (limit->kind != kind || limit->victim != named))
+    while (limit != NULL && (limit->kind != kind || limit->victim != named || limit->by != by))
         limit = limit->next;
     if (limit == NULL && named != NULL && (limit = calloc(1, sizeof *limit)) != NULL) {
         limit->kind = kind;
+        limit->by = by;
         limit->of = of;
         charge_maker(of, sizeof *limit);
         limit->victim = named;
@@ -1040,7 +1109,9 @@ void lee_custodian_share(struct lee_custodian *of, int64_t weight) {
     struct lee_group *group = lee_group_of(custodian);
     if (group == NULL)
         lee_fault_memory(NULL, sizeof *group);
+    lee_lock();
     group->share.weight = (unsigned)weight;
+    lee_unlock();
 }
 
 int64_t lee_custodian_time(struct lee_custodian *of) {
@@ -1052,8 +1123,13 @@ int64_t lee_custodian_time(struct lee_custodian *of) {
 
 int64_t lee_custodian_charged(struct lee_custodian *of) {
     const struct lee_group *group = lee_custodian_given(of)->group;
-    lee_groups_settle();
-    return group == NULL ? 0 : (int64_t)group->uses[LEE_GROUP_BYTES];
+    if (group == NULL)
+        return 0;
+    lee_lock();
+    settle();
+    size_t use = group->uses[LEE_GROUP_BYTES];
+    lee_unlock();
+    return (int64_t)use;
 }
 
 #endif

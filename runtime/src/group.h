@@ -52,15 +52,31 @@ struct lee_group {
     bool watched; /* it, or one above, has had a limit of memory */
     struct lee_share share, leaf; /* if `shares` */
     size_t held; /* how often: it is not freed meanwhile */
+    /* How often it is named: by objects of other processes, and by messages on their way. So long its
+     * custodian is kept, since the name may come back. */
+    size_t names;
     bool shut;
+    bool pays; /* no process does for it and its limits */
     /* `share` and `leaf` are used, once a process was spawned in it or below: its custodian was made by
      * a program (first custodians have none), and is not below too many (share.h). */
     bool shares;
 };
 
-/* The group of a custodian of the running process; it is made if there is none. Null if there is no
- * memory. */
+/* The group of a custodian; it is made if there is none. Null if there is no memory. */
 struct lee_group *lee_group_of(struct lee_custodian *custodian);
+
+/* For custodian_remote.c, with the lock. */
+
+/* A group below `parent` that no process has a custodian for; it pays for itself. Null if there is
+ * no memory. */
+struct lee_group *lee_group_below(struct lee_group *parent);
+/* One name more, or one less, which may be the last. */
+void lee_group_name(struct lee_group *group);
+void lee_group_unname(struct lee_group *group);
+/* Whether it is `top` or below it. */
+bool lee_group_is_inside(const struct lee_group *group, const struct lee_group *top);
+/* The bytes that it uses, with those of its custodian's tasks at the last accounting. */
+size_t lee_group_use(const struct lee_group *group);
 /* A block of so many bytes leaves the running process in a message: its custodians go on paying for
  * it. Gives whom to name when it arrives or is lost; null for none. */
 struct lee_group *lee_group_note_sent(size_t bytes) __attribute__((weak));

@@ -70,7 +70,7 @@ __attribute__((constructor(101))) static void name_buffers(void) {
 #endif
 
 /* Programs without custodians do not link them. */
-struct lee_custodian *lee_custodian_current(void) __attribute__((weak));
+struct lee_custodian *lee_custodian_here(void) __attribute__((weak));
 
 static void drop_file(void *object, size_t bytes);
 static const struct lee_layout file_layout = {
@@ -212,7 +212,7 @@ struct lee_file *io_begin(struct lee_file *f, int fd, unsigned flags) {
     lee_fd_note(fd);
     have_descriptor(f, fd);
     f->flags = flags | IO_OPEN;
-    f->custodian = lee_custodian_current != NULL ? lee_custodian_current() : NULL;
+    f->custodian = lee_custodian_here != NULL ? lee_custodian_here() : NULL;
     f->next = first_file();
     if (f->next != NULL)
         f->next->previous = f;

@@ -4,7 +4,7 @@
 #include "process.h"
 
 /* Programs without custodians do not link them. */
-struct lee_custodian *lee_custodian_current(void) __attribute__((weak));
+struct lee_custodian *lee_custodian_here(void) __attribute__((weak));
 
 static struct lee_opened *first(void) {
     return (struct lee_opened *)~lee_lists()->hidden_opened;
@@ -12,7 +12,7 @@ static struct lee_opened *first(void) {
 
 void lee_opened_add(struct lee_opened *entry, void (*shut)(struct lee_opened *entry)) {
     *entry = (struct lee_opened){.next = first(), .shut = shut};
-    entry->custodian = lee_custodian_current != NULL ? lee_custodian_current() : NULL;
+    entry->custodian = lee_custodian_here != NULL ? lee_custodian_here() : NULL;
     if (entry->next != NULL)
         entry->next->previous = entry;
     lee_lists()->hidden_opened = ~(uintptr_t)entry;

@@ -37,6 +37,15 @@ void lee_process_scan(const struct lee_process *process, struct lee_marker *mark
     if (lee_globals_scan != NULL)
         lee_globals_scan(process, marker);
 }
+
+/* Only the process itself changes the list. A name that goes meanwhile is seen or not; none comes
+ * of a custodian that had none and that the process does not reach. */
+void lee_process_scan_named(const struct lee_process *process, struct lee_marker *marker) {
+    for (const struct lee_group *at = process->groups; at != NULL; at = at->maker_next) {
+        if (__atomic_load_n(&at->names, __ATOMIC_RELAXED) > 0)
+            lee_mark_word(marker, (uintptr_t)at->custodian);
+    }
+}
 #endif
 
 #ifdef LEE_NO_GC

@@ -52,6 +52,7 @@ struct lee_process {
     } arenas;
     struct lee_pid *spawned; /* its names of the processes that it spawned (process_spawn.c) */
     struct lee_address_table *pids; /* of others, by their records */
+    struct lee_address_table *custodians; /* of others, by their groups (custodian_remote.c) */
     int (*entry)(void *); /* what it began with; null of a thread's own */
     struct lee_process_lists lists; /* if it was spawned */
     /* Of a process that was spawned; it lies at the top of the stack of its first task. */
@@ -86,7 +87,7 @@ struct lee_process {
     uint8_t asked;     /* LEE_ASKED_... (top.h) */
     uint64_t number;   /* in the order in which processes are made; 1 for the first. 0: it is a thread of C's */
     bool stopped;      /* where it computed, so it cannot be collected (preempt.c) */
-    bool names;        /* it is making objects for processes that a message names, with the lock */
+    bool names;        /* it is making objects for what a message names, with the lock */
     uint8_t watch;     /* how often more, when it is entered, the reactor is looked at while it runs */
     struct lee_group *groups; /* of its custodians */
     struct lee_share *share;  /* null: it is in the queue of those without */
@@ -135,6 +136,8 @@ extern bool lee_processes_used;
 
 /* Marks what a process that was spawned holds beside its tasks. */
 void lee_process_scan(const struct lee_process *process, struct lee_marker *marker);
+/* The same of any process: its custodians that others name. */
+void lee_process_scan_named(const struct lee_process *process, struct lee_marker *marker);
 
 /* From here on `process` is the one that runs on this thread; the stack is the caller's still. */
 void lee_process_enter(struct lee_process *process);
@@ -221,8 +224,9 @@ static inline void lee_process_ask(int kind, size_t more) {
 #ifdef LEE_NO_GC
     (void)kind, (void)more;
 #else
+    const struct lee_task *task = lee_process->tasks.running;
     if (lee_process->group != NULL)
-        lee_group_ask(lee_process->tasks.running->entered, kind, more);
+        lee_group_ask(task->entered->remote ? task->custodian : task->entered, kind, more);
 #endif
 }
 

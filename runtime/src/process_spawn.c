@@ -283,6 +283,8 @@ static void release(struct lee_process *process, bool standing) {
     if (lee_fds_end != NULL)
         lee_fds_end(process);
     drop_pids(process);
+    if (lee_remote_end != NULL)
+        lee_remote_end(process);
     if (process->heap != NULL)
         lee_heap_delete(process->heap);
     lee_globals_release(process);

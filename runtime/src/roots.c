@@ -142,6 +142,8 @@ void lee_roots_scan_shared(struct lee_heap *heap, struct lee_marker *marker) {
         scan_globals(marker);
     if (heap->process != NULL && heap->process->high != 0)
         lee_process_scan(heap->process, marker);
+    if (heap->process != NULL)
+        lee_process_scan_named(heap->process, marker);
     if (heap->process != NULL && lee_channels_scan != NULL)
         lee_channels_scan(heap->process, marker);
     if (heap->process != NULL)

@@ -701,6 +701,8 @@ static bool give_stack(struct lee_task *task, const void *arguments, size_t byte
 void *lee_task_start(const struct lee_site *site, void (*entry)(void *), const void *arguments, size_t bytes) {
     struct lee_task *self = lee_task_self();
     struct lee_heap *heap = lee_heap_self();
+    if (__builtin_expect(self->entered->remote, 0))
+        lee_fault_message(site, "custodian: a task belongs to a custodian of its own process; enter such a one first, or spawn a process");
     if (__builtin_expect(lee_groups_count_tasks, 0))
         lee_group_ask(self->entered, LEE_GROUP_TASKS, 1);
     if (self->process->group != NULL)

@@ -104,7 +104,7 @@ void lee_weak_process(struct lee_heap *heap) {
 struct lee_finalizer_queue *lee_finalizer_queue_new(void) {
     struct lee_finalizer_queue *queue = lee_new_typed(&queue_layout, LEE_TYPED, sizeof *queue, true);
     if (queue != NULL)
-        queue->custodian = lee_custodian_current();
+        queue->custodian = lee_custodian_here();
     return queue;
 }
 

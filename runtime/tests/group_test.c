@@ -3,6 +3,7 @@
  *     group_test [PROCESSES]      so many under one limit */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <malloc.h>
 #include <netdb.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -1309,6 +1310,226 @@ static void show_kills(void) {
     }
 }
 
+/* --- custodians that are sent ------------------------------------------------------------------ */
+
+struct sent {
+    struct lee_custodian *it, *same;
+};
+
+static void push_sent(struct lee_work *work, void *element) {
+    struct sent *sent = element;
+    lee_push_custodian(work, &sent->it);
+    lee_push_custodian(work, &sent->same);
+}
+
+enum { HAND = 1, BACK, WORDS = BACK };
+static const struct lee_owned sent_owned = {.size = sizeof(struct sent), .drop = push_sent, .names = 1};
+static const struct lee_owned *const hand_owned[] = {&sent_owned, &sent_owned};
+static const char *const hand_titles[] = {"Hand", "Back"};
+static const struct lee_contract hand = {
+    .name = "Hand", .places = {4, 4}, .bytes = sizeof(struct sent), .messages = WORDS, .titles = hand_titles, .owned = hand_owned};
+
+static struct lee_endpoint *hand_ends[2];
+
+/* One end for a process that is spawned, which finds it in its arguments. */
+struct given_end {
+    struct lee_endpoint *end;
+    struct sent sent;
+};
+
+static void push_given_end(struct lee_work *work, void *element) {
+    struct given_end *given = element;
+    lee_push_endpoint(work, given->end);
+    push_sent(work, &given->sent);
+}
+static const struct lee_owned given_end_owned = {.size = sizeof(struct given_end), .drop = push_given_end, .names = 1};
+
+static struct lee_pid *spawn_with_end(int (*entry)(void *), struct lee_custodian *custodian) {
+    lee_channel_make(NULL, &hand, hand_ends);
+    struct given_end given = {hand_ends[1], {custodian, custodian}};
+    return lee_process_spawn_with(NULL, entry, &given, sizeof given, &given_end_owned, false);
+}
+
+static size_t groups_below(const struct lee_group *top) {
+    size_t count = 0;
+    for (const struct lee_group *at = top->child; at != NULL; at = at->next)
+        count += 1 + groups_below(at);
+    return count;
+}
+
+/* All that nothing refers to is gone, which takes a collection for each custodian above another. */
+static size_t groups_left(void) {
+    for (int i = 0; i < 3; i++)
+        lee_collect();
+    return groups_below(lee_group_root());
+}
+
+/* Shows its own custodian, and one below it with a process. */
+static int shows_own(void *arguments) {
+    struct given_end *given = arguments;
+    struct lee_custodian *own = lee_custodian_current(), *below = lee_custodian_new(own);
+    spawn_in(below, wait_for_ever, NULL, 0);
+    lee_channel_send(given->end, BACK, &(struct sent){own, below}, sizeof(struct sent));
+    return wait_for_ever(arguments);
+}
+
+/* Sends that to an end of its own, which it does not receive from. */
+static int waits_and_shows(void *arguments) {
+    struct lee_endpoint *ends[2];
+    struct lee_custodian *own = lee_custodian_current(), *below = lee_custodian_new(own);
+    lee_channel_make(NULL, &hand, ends);
+    lee_channel_send(ends[0], HAND, &(struct sent){own, below}, sizeof(struct sent));
+    return wait_for_ever(arguments);
+}
+
+/* The first one names what its arguments did, the next one its own custodian, and the last one another. */
+static int looks_at(void *arguments) {
+    struct given_end *given = arguments;
+    struct lee_custodian *it = given->sent.it, *own = lee_custodian_current();
+    struct sent first = {0}, second = {0};
+    if (it != given->sent.same || !it->remote || lee_custodian_is_shut(it) || it->group->names != 1)
+        return 1;
+    lee_channel_send(given->end, BACK, &(struct sent){own, it}, sizeof(struct sent));
+    lee_channel_receive(NULL, given->end, HAND, &first, sizeof first);
+    if (first.it != it || first.same != own)
+        return 2;
+    size_t before = lee_process_self()->uses[LEE_GROUP_BYTES];
+    lee_channel_receive(NULL, given->end, HAND, &second, sizeof second);
+    if (second.it == it || !second.it->remote || second.same != NULL)
+        return 3;
+    return lee_process_self()->uses[LEE_GROUP_BYTES] - before < sizeof(struct lee_group) ? 4 : 0;
+}
+
+/* Names are objects of the process that has them, the same one for the same custodian, and the
+ * custodian itself where it was made. */
+static void test_names(void) {
+    struct lee_custodian *one = lee_custodian_new(NULL), *two = lee_custodian_new(NULL);
+    struct sent sent = {one, two}, taken;
+    lee_walk_parts(LEE_WALK_LEAVE, &sent, sizeof sent, &sent_owned);
+    CHECK((void *)sent.it == one->group && one->group->names == 1);
+    taken = sent;
+    lee_walk_parts(LEE_WALK_NAME, &taken, sizeof taken, &sent_owned);
+    CHECK(taken.it == one && taken.same == two);
+    lee_walk_parts(LEE_WALK_UNNAME, &sent, sizeof sent, &sent_owned);
+    CHECK(one->group->names == 0 && two->group->names == 0);
+    struct lee_pid *pid = spawn_with_end(looks_at, one);
+    struct sent theirs = {0};
+    lee_channel_receive(NULL, hand_ends[0], BACK, &theirs, sizeof theirs);
+    CHECK(theirs.it->remote && theirs.same == one);
+    lee_channel_send(hand_ends[0], HAND, &(struct sent){one, theirs.it}, sizeof(struct sent));
+    lee_channel_send(hand_ends[0], HAND, &(struct sent){two, NULL}, sizeof(struct sent));
+    struct lee_process_end end = lee_process_wait(pid);
+    CHECK(end.how == LEE_RETURNED && end.status == 0);
+    CHECK(one->group->names == 0 && two->group->names == 0 && theirs.it->group->maker == NULL);
+    lee_channel_close(hand_ends[0]);
+}
+
+/* What a process made that has ended can be ended, and spawned in, by its name only. */
+static void test_maker_has_ended(void) {
+    struct lee_pid *pid = spawn_with_end(shows_own, NULL);
+    struct sent theirs = {0};
+    lee_channel_receive(NULL, hand_ends[0], BACK, &theirs, sizeof theirs);
+    CHECK(theirs.it->remote && theirs.same->remote && theirs.same->group->parent == theirs.it->group);
+    CHECK(lee_custodian_charged(theirs.it) > 0 && lee_custodian_use(theirs.same) > 0 && !lee_custodian_is_shut(theirs.same));
+    lee_custodian_limit_count(theirs.same, LEE_COUNT_PROCESSES, 100, NULL);
+    lee_process_kill(pid);
+    CHECK(theirs.it->group->maker == NULL && theirs.same->group->processes != NULL);
+    struct lee_pid *late = spawn_in(theirs.it, wait_for_ever, NULL, 0);
+    lee_custodian_shutdown(theirs.it);
+    CHECK(lee_process_wait(late).how == LEE_LIMIT && lee_custodian_is_shut(theirs.same) && theirs.same->group->processes == NULL);
+    CHECK(lee_process_wait(spawn_in(theirs.same, wait_for_ever, NULL, 0)).how == LEE_LIMIT);
+    CHECK(lee_custodian_is_shut(lee_custodian_new(theirs.same)));
+    lee_channel_close(hand_ends[0]);
+}
+
+/* Names that are on their way when who sent them, or is to get them, is killed. */
+static void test_names_on_their_way(void) {
+    struct lee_custodian *one = lee_custodian_new(NULL), *two = lee_custodian_new(NULL);
+    struct sent both = {one, two};
+    struct lee_pid *pid = spawn_with_end(looks_at, one);
+    CHECK(one->group->names == 2);
+    lee_task_yield();
+    CHECK(one->group->names == 2); /* its object, and what it sent back */
+    lee_channel_send(hand_ends[0], HAND, &both, sizeof both);
+    CHECK(one->group->names >= 2);
+    lee_process_kill(pid);
+    CHECK(one->group->names == 1 && two->group->names == 0); /* what was sent back has arrived */
+    lee_channel_send(hand_ends[0], HAND, &both, sizeof both);
+    CHECK(one->group->names == 1 && two->group->names == 0); /* there is nothing that could receive it */
+    lee_channel_close(hand_ends[0]);
+    CHECK(one->group->names == 0);
+    pid = spawn_with_end(looks_at, two);
+    CHECK(two->group->names == 2);
+    lee_process_kill(pid); /* it never began */
+    CHECK(two->group->names == 0);
+    lee_channel_close(hand_ends[0]);
+    /* Killed after it sent: what is on its way arrives. */
+    pid = spawn_with_end(shows_own, one);
+    lee_task_yield();
+    lee_process_kill(pid);
+    CHECK(one->group->names == 0);
+    struct sent theirs = {0};
+    lee_channel_take(hand_ends[0], BACK, &theirs, sizeof theirs);
+    CHECK(theirs.it->group->names == 1 && theirs.same->group->names == 1 && theirs.it->group->maker == NULL);
+    lee_custodian_shutdown(theirs.same);
+    lee_channel_close(hand_ends[0]);
+    /* The same, and nothing receives it: but for what runs below, all is gone. */
+    size_t groups = groups_below(lee_group_root());
+    pid = spawn_in(one, waits_and_shows, NULL, 0);
+    lee_task_yield();
+    CHECK(groups_below(lee_group_root()) == groups + 2);
+    lee_process_kill(pid);
+    CHECK(groups_below(lee_group_root()) == groups);
+}
+
+static int hands_back(void *arguments) {
+    struct given_end *given = arguments;
+    for (;;) {
+        struct sent sent = {0};
+        lee_channel_receive(NULL, given->end, HAND, &sent, sizeof sent);
+        if (sent.it == NULL)
+            return 0;
+        lee_channel_send(given->end, BACK, &sent, sizeof sent);
+    }
+}
+
+/* A million custodians, the same one or always another. */
+static void send_many(int count, bool same) {
+    struct lee_custodian *custodian = lee_custodian_new(NULL);
+    struct lee_pid *pid = spawn_with_end(hands_back, NULL);
+    size_t before = 0;
+    for (int i = 0; i < count; i++) {
+        struct sent back = {0};
+        if (!same)
+            custodian = lee_custodian_new(NULL);
+        lee_channel_send(hand_ends[0], HAND, &(struct sent){custodian, NULL}, sizeof(struct sent));
+        lee_channel_receive(NULL, hand_ends[0], BACK, &back, sizeof back);
+        CHECK(back.it == custodian && back.same == NULL);
+        if (i == count / 4)
+            before = mallinfo2().uordblks;
+    }
+    if (shows)
+        printf("%d %s: %zd bytes more of C's\n", count, same ? "times one" : "others", (ssize_t)(mallinfo2().uordblks - before));
+    /* Those that wait for a collection. */
+    CHECK((ssize_t)(mallinfo2().uordblks - before) < (same ? 64 << 10 : 16 << 20));
+    lee_channel_send(hand_ends[0], HAND, &(struct sent){NULL, NULL}, sizeof(struct sent));
+    CHECK(lee_process_wait(pid).how == LEE_RETURNED);
+    lee_channel_close(hand_ends[0]);
+}
+
+static void test_sent_custodians(void) {
+    size_t groups = groups_left();
+    test_names();
+    test_maker_has_ended();
+    test_names_on_their_way();
+    send_many(UNDER_ASAN ? 100000 : 1000000, true);
+    send_many(UNDER_ASAN ? 20000 : 200000, false);
+    size_t left = groups_left();
+    if (shows)
+        printf("groups: %zu, then %zu\n", groups, left);
+    CHECK(left <= groups + 20); /* some may still lie on the stack */
+}
+
 int main(int count, char **arguments) {
     int many = count > 1 ? atoi(arguments[1]) : 1000;
     setvbuf(stdout, NULL, _IONBF, 0);
@@ -1355,6 +1576,7 @@ int main(int count, char **arguments) {
     test_own_custodians();
     test_chain_tasks();
     test_kill_beside();
+    test_sent_custodians();
     if (shows)
         show_kills();
     if (!lee_many) {

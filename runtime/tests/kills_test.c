@@ -133,14 +133,20 @@ static void drop_pid(struct lee_work *work, void *element) {
     lee_push_pid(work, &((struct part *)element)->it);
 }
 
-enum { PLAIN = 1, BLOCK, END, FROZEN, PID, DESCRIPTOR, MESSAGES = DESCRIPTOR };
+static void drop_custodian(struct lee_work *work, void *element) {
+    lee_push_custodian(work, &((struct part *)element)->it);
+}
+
+enum { PLAIN = 1, BLOCK, END, FROZEN, PID, DESCRIPTOR, CUSTODIAN, MESSAGES = CUSTODIAN };
 static const struct lee_owned packets = {.size = sizeof(struct packet), .drop = drop_packet};
 static const struct lee_owned block_owned = {.size = sizeof(struct part), .drop = drop_block};
 static const struct lee_owned end_owned = {.size = sizeof(struct part), .drop = drop_end};
 static const struct lee_owned frozen_owned = {.size = sizeof(struct part), .drop = drop_frozen};
 static const struct lee_owned pid_owned = {.size = sizeof(struct part), .drop = drop_pid, .names = 1};
-static const struct lee_owned *const owned[] = {NULL, &block_owned, &end_owned, &frozen_owned, &pid_owned, &block_owned};
-static const char *const titles[] = {"Plain", "Block", "End", "Frozen", "Pid", "Descriptor"};
+static const struct lee_owned custodian_owned = {.size = sizeof(struct part), .drop = drop_custodian, .names = 1};
+static const struct lee_owned *const owned[] = {NULL,       &block_owned, &end_owned,      &frozen_owned,
+                                                &pid_owned, &block_owned, &custodian_owned};
+static const char *const titles[] = {"Plain", "Block", "End", "Frozen", "Pid", "Descriptor", "Custodian"};
 static const struct lee_contract talk = {.name = "Talk",
                                          .places = {2, 2},
                                          .bytes = sizeof(struct part),
@@ -155,6 +161,7 @@ struct talker {
     uint64_t state;
     struct lee_endpoint *end, *kept[KEPT];
     struct packet *packet;
+    struct lee_custodian *custodian; /* its own, or one that it was sent */
 };
 
 static struct packet *packet_of(uint64_t *state) {
@@ -182,6 +189,45 @@ static int returns(void *argument) {
 static int sleeps(void *argument) {
     lee_nanosleep(&(struct timespec){0, 3000000}, NULL);
     return *(int *)argument;
+}
+
+static void sleeps_as_a_task(void *argument) {
+    (void)argument;
+    lee_nanosleep(&(struct timespec){0, 3000000}, NULL);
+}
+
+static void spawn_sleeper(struct lee_custodian *custodian) {
+    spawn_in(custodian, sleeps, &(int){7}, sizeof(int));
+}
+
+/* One that was sent comes back, or goes on to a third. */
+static struct lee_custodian *custodian_of(struct talker *self) {
+    if (self->custodian != NULL && next(&self->state) % 2 == 0)
+        return self->custodian;
+    struct lee_custodian *custodian = lee_custodian_new(NULL);
+    if (next(&self->state) % 2 == 0)
+        spawn_sleeper(custodian);
+    if (next(&self->state) % 2 == 0) {
+        struct lee_custodian *before = lee_custodian_enter(custodian);
+        lee_task_start(NULL, sleeps_as_a_task, NULL, 0);
+        lee_custodian_enter(before);
+    }
+    return custodian;
+}
+
+static void use_custodian(struct talker *self, struct lee_custodian *custodian, bool keeps) {
+    if (next(&self->state) % 2 == 0)
+        spawn_sleeper(custodian);
+    if (next(&self->state) % 4 == 0)
+        spawn_sleeper(lee_custodian_new(custodian));
+    if (next(&self->state) % 16 == 0 && lee_custodian_use(custodian) < lee_custodian_charged(custodian))
+        abort();
+    if (keeps)
+        self->custodian = custodian;
+    else
+        lee_custodian_shutdown(custodian);
+    if (!keeps && !lee_custodian_is_shut(custodian))
+        abort();
 }
 
 static struct lee_descriptor *descriptor(void) {
@@ -220,6 +266,9 @@ static void say(struct talker *self) {
     case DESCRIPTOR:
         part.it = lee_descriptor_give(descriptor());
         break;
+    case CUSTODIAN:
+        part.it = custodian_of(self);
+        break;
     default:
         break;
     }
@@ -255,12 +304,15 @@ static void hear(struct talker *self, int32_t message) {
         if (!keeps && d != NULL)
             lee_descriptor_close(d);
         break;
+    case CUSTODIAN:
+        use_custodian(self, part.it, keeps);
+        break;
     default:
         break;
     }
 }
 
-CASES(any_message, 7, false, {LEE_CLOSED, 0}, {PLAIN, 0}, {BLOCK, 0}, {END, 0}, {FROZEN, 0}, {PID, 0}, {DESCRIPTOR, 0});
+CASES(any_message, 8, false, {LEE_CLOSED, 0}, {PLAIN, 0}, {BLOCK, 0}, {END, 0}, {FROZEN, 0}, {PID, 0}, {DESCRIPTOR, 0}, {CUSTODIAN, 0});
 
 /* Until the other one has ended. */
 static int talks(struct lee_endpoint *end, uint64_t seed, bool begins) {

@@ -336,7 +336,7 @@ impl Unit<'_> {
             if let Some((id, text)) = record {
                 sizes.push(format!("sizeof({text})"));
                 let ty = self.types.find(&TyKind::Record(id));
-                let named = ty.filter(|&ty| !contract.local && self.types.names_processes(ty));
+                let named = ty.filter(|&ty| !contract.local && self.types.names_others(ty));
                 if let Some(ty) = named {
                     let of_message = format!("{name}_{}", message.number);
                     if let Some((text, owned)) = self.parts_sent(&text, &of_message, &[(ty, "(*it)".to_string())]) {

@@ -35,17 +35,24 @@ pub struct Drops {
     /// Whether something of lee/exchange.h is used.
     pub exchanges: bool,
     /// Whether messages or arguments of processes name processes.
-    names: bool,
+    pids: bool,
+    /// Whether they name custodians.
+    custodians: bool,
 }
 
-/// Of `lee/process.h`.
-const NAMES: &str = "void lee_push_pid(struct lee_work *, void *) __attribute__((weak));\n";
+/// Of `lee/process.h`. A program that spawns nothing has no process to name, and links nothing of
+/// them.
+const PIDS: &str = "void lee_push_pid(struct lee_work *, void *) __attribute__((weak));\n";
+
+/// Of `lee/custodian.h`.
+const CUSTODIANS: &str = "void lee_push_custodian(struct lee_work *, void *);\n";
 
 impl Drops {
     /// The text that goes before the code, after the types.
     pub fn text(&self) -> String {
-        let names = if self.names { NAMES } else { "" };
-        format!("{names}{}{}", self.declarations, self.definitions)
+        let pids = if self.pids { PIDS } else { "" };
+        let custodians = if self.custodians { CUSTODIANS } else { "" };
+        format!("{pids}{custodians}{}{}", self.declarations, self.definitions)
     }
 }
 
@@ -186,11 +193,6 @@ impl Unit<'_> {
         }
         self.drops.used = true;
         let named = u8::from(!names.is_empty());
-        if named == 1 {
-            // A program that spawns nothing has no process to name, and links nothing of them.
-            names = format!("if (lee_push_pid != NULL) {{ {names}}} ");
-            self.drops.names = true;
-        }
         let text = format!(
             "static void {name}__drop(struct lee_work *work, void *element) {{ {record} *it = element; {body}{names}}}\n\
              static const struct lee_owned {name}__owned = {{ sizeof({record}), {name}__drop, 0, 0, NULL, 0, 0, {named} }};\n"
@@ -198,14 +200,19 @@ impl Unit<'_> {
         Some((text, format!("&{name}__owned")))
     }
 
-    /// Statements that push each process that the object `at` names.
+    /// Statements that push each process and custodian that the object `at` names.
     fn push_names(&mut self, ty: Ty, at: &str, depth: u32, out: &mut String) {
-        if !self.types.names_processes(ty) {
+        if !self.types.names_others(ty) {
             return;
         }
         match self.types.kind(ty).clone() {
+            TyKind::Ptr(_) if self.types.is_pid(ty) => {
+                self.drops.pids = true;
+                let _ = write!(out, "if (lee_push_pid != NULL) lee_push_pid(work, &{at}); ");
+            }
             TyKind::Ptr(_) => {
-                let _ = write!(out, "lee_push_pid(work, &{at}); ");
+                self.drops.custodians = true;
+                let _ = write!(out, "lee_push_custodian(work, &{at}); ");
             }
             TyKind::Array { elem, len: ArrayLen::Const(n), .. } => {
                 let mut inner = String::new();

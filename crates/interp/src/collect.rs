@@ -311,7 +311,7 @@ impl Machine<'_> {
                 crate::library::ptr(self.gc.weak.get(n).copied().unwrap_or(0))
             }
             "lee_finalizer_queue_make" => {
-                let custodian = self.tasks.entered();
+                let custodian = self.opens_in();
                 self.gc.queues.push(Queue { custodian, ..Queue::default() });
                 let n = self.gc.queues.len() - 1;
                 crate::library::ptr(self.opaque(n))

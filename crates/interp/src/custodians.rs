@@ -26,16 +26,26 @@ pub enum Counted {
 pub struct Custodian {
     parent: Option<usize>,
     shut: bool,
+    /// The process that made it; none if that was below one of another process.
+    process: Option<usize>,
     /// Of the first one of a process: the custodian that it was spawned in.
     within: Option<usize>,
-    /// Bytes; `u64::MAX`: none.
-    limit: u64,
-    /// Who is shut down when it has more.
-    victim: usize,
-    /// How many it may have of each kind, and who is shut down when it has more.
-    counts: [Option<(u64, usize)>; 4],
+    /// Of bytes, and of the number of each kind.
+    limits: Vec<Limit>,
     /// What stands for it.
     address: u64,
+}
+
+/// What a custodian may have.
+#[derive(Clone, Copy, Debug)]
+struct Limit {
+    /// None: bytes.
+    kind: Option<Counted>,
+    most: u64,
+    /// Who is shut down when it has more.
+    victim: usize,
+    /// The process that set it: no other one changes it.
+    by: usize,
 }
 
 impl Machine<'_> {
@@ -44,8 +54,27 @@ impl Machine<'_> {
         let n = self.custodians.len();
         let shut = parent.is_some_and(|p| self.is_shut(p));
         let address = self.stands_for(n);
-        self.custodians.push(Custodian { parent, shut, limit: u64::MAX, address, ..Custodian::default() });
+        if let Some(obj) = self.mem.obj_mut(self.mem.place(address).obj) {
+            obj.home = SHARED;
+        }
+        let process = Some(self.tasks.process).filter(|_| parent.is_none_or(|p| !self.is_remote(p)));
+        self.custodians.push(Custodian { parent, shut, process, address, ..Custodian::default() });
         n
+    }
+
+    /// Whether another process made it.
+    pub fn is_remote(&self, n: usize) -> bool {
+        self.custodians.get(n).is_some_and(|c| c.process != Some(self.tasks.process))
+    }
+
+    /// What the running task opens belongs to it.
+    pub fn opens_in(&self) -> usize {
+        let entered = self.tasks.entered();
+        if self.is_remote(entered) {
+            self.tasks.custodian()
+        } else {
+            entered
+        }
     }
 
     /// Whether it was shut down.
@@ -96,20 +125,37 @@ impl Machine<'_> {
         let mut at = Some(self.tasks.custodian());
         while let Some(n) = at {
             at = self.above(n);
-            let Some(&Custodian { limit, victim, .. }) = self.custodians.get(n) else { continue };
-            let over = |this: &Self| this.held(n).saturating_add(bytes) > limit;
-            if self.mem.bytes.saturating_add(bytes) <= limit || !over(self) {
-                continue;
+            for Limit { most, victim, .. } in self.limits_of(n, None) {
+                let over = |this: &Self| this.held(n).saturating_add(bytes) > most;
+                if self.mem.bytes.saturating_add(bytes) <= most || !over(self) {
+                    continue;
+                }
+                let noting = self.mem.pause();
+                let struck = self.collect().and_then(|()| match over(self) {
+                    true => self.strike(victim, &format!("custodian: more than its limit of {most} bytes")),
+                    false => Ok(()),
+                });
+                self.mem.resume(noting);
+                struck?;
             }
-            let noting = self.mem.pause();
-            let struck = self.collect().and_then(|()| match over(self) {
-                true => self.strike(victim, &format!("custodian: more than its limit of {limit} bytes")),
-                false => Ok(()),
-            });
-            self.mem.resume(noting);
-            struck?;
         }
         Ok(())
+    }
+
+    /// The limits of a kind, the smallest first.
+    fn limits_of(&self, n: usize, kind: Option<Counted>) -> Vec<Limit> {
+        let limits = self.custodians.get(n).into_iter().flat_map(|c| &c.limits);
+        let mut found: Vec<Limit> = limits.filter(|limit| limit.kind == kind).copied().collect();
+        found.sort_by_key(|limit| limit.most);
+        found
+    }
+
+    /// Sets a limit, or lifts it.
+    fn set_limit(&mut self, n: usize, kind: Option<Counted>, most: Option<u64>, victim: usize) {
+        let by = self.tasks.process;
+        let Some(custodian) = self.custodians.get_mut(n) else { return };
+        custodian.limits.retain(|limit| limit.kind != kind || limit.victim != victim || limit.by != by);
+        custodian.limits.extend(most.map(|most| Limit { kind, most, victim, by }));
     }
 
     /// `lee_hold` or `lee_unhold` of the running task.
@@ -125,14 +171,12 @@ impl Machine<'_> {
         let mut at = Some(of);
         while let Some(n) = at {
             at = self.above(n);
-            let Some((most, victim)) =
-                self.custodians.get(n).and_then(|c| c.counts.get(kind as usize).copied().flatten())
-            else {
-                continue;
-            };
-            if self.count(n, kind) > most {
-                let what = ["processes", "tasks", "descriptors", "ends of channels"].get(kind as usize).unwrap_or(&"");
-                self.strike(victim, &format!("custodian: more than its limit of {most} {what}"))?;
+            for Limit { most, victim, .. } in self.limits_of(n, Some(kind)) {
+                if self.count(n, kind) > most {
+                    let names = ["processes", "tasks", "descriptors", "ends of channels"];
+                    let what = names.get(kind as usize).unwrap_or(&"");
+                    self.strike(victim, &format!("custodian: more than its limit of {most} {what}"))?;
+                }
             }
         }
         Ok(())
@@ -186,9 +230,26 @@ impl Machine<'_> {
     /// Limits are set from above.
     fn check_authority(&self, n: usize) -> R<()> {
         let own = self.tasks.list.get(self.tasks.current).map_or(0, |task| task.custodian);
-        match n != own && self.is_inside(n, own) {
+        match n != own && self.is_below(n, own) {
             true => Ok(()),
+            false if self.is_remote(n) => fault(
+                "custodian: only a task of a custodian above sets its limits and shares; let a process above do it",
+            ),
             false => fault("custodian: a limit or requirement is set by a task of a custodian above, not by its own"),
+        }
+    }
+
+    /// A process leaves no limits behind that it was spawned under.
+    fn check_start(&self, n: usize) -> R<()> {
+        let within = match self.tasks.process {
+            0 => return Ok(()),
+            process => self.tasks.processes.get(process).map_or(0, |p| p.within),
+        };
+        match n != within && self.is_remote(n) && self.is_below(within, n) {
+            true => fault(
+                "custodian: a process starts nothing above the custodian that it was spawned in; let a process above do it",
+            ),
+            false => Ok(()),
         }
     }
 
@@ -199,7 +260,7 @@ impl Machine<'_> {
     }
 
     fn shut_down(&mut self, top: usize, message: &str) -> R<()> {
-        let below: Vec<usize> = (0..self.custodians.len()).filter(|&n| self.is_inside(n, top)).collect();
+        let below: Vec<usize> = (0..self.custodians.len()).filter(|&n| self.is_below(n, top)).collect();
         for &n in &below {
             if let Some(custodian) = self.custodians.get_mut(n) {
                 custodian.shut = true;
@@ -213,8 +274,12 @@ impl Machine<'_> {
         for n in self.tasks.tasks_in(&below) {
             if self.tasks.is_first(n) {
                 let of = self.tasks.list.get(n).map_or(0, |task| task.process);
-                match of == process || of == 0 {
-                    true => self.first_shut(message)?,
+                if of == 0 {
+                    self.enter_process(0); // the fault is its
+                    return self.first_shut(message);
+                }
+                match of == process {
+                    true => {} // at the end
                     false => self.process_shut(of, message)?,
                 }
             } else if n != current {
@@ -256,12 +321,14 @@ impl Machine<'_> {
         match name {
             "lee_custodian_current" => ptr(address(self, self.tasks.entered())),
             "lee_custodian_new" => {
+                self.check_start(number)?;
                 let n = self.new_custodian(Some(number));
                 ptr(address(self, n))
             }
             "lee_custodian_enter" => {
+                self.check_start(number)?;
                 let before = self.tasks.enter(number);
-                self.io.custodian = number;
+                self.io.custodian = self.opens_in();
                 ptr(address(self, before))
             }
             "lee_custodian_shutdown" => {
@@ -274,22 +341,25 @@ impl Machine<'_> {
             "lee_custodian_limit" => {
                 self.check_authority(number)?;
                 let victim = if a.ptr(2) == 0 { number } else { self.given_custodian(a.ptr(2))? };
-                if let Some(custodian) = self.custodians.get_mut(number) {
-                    custodian.limit = u64::try_from(a.int(1)).unwrap_or(u64::MAX);
-                    custodian.victim = victim;
+                if !self.is_remote(number) && self.is_remote(victim) {
+                    return fault(
+                        "custodian: the victim of a limit of bytes is a custodian that this process made, as the limited one is",
+                    );
                 }
+                self.set_limit(number, None, u64::try_from(a.int(1)).ok(), victim);
                 int(0)
             }
             "lee_custodian_limit_count" => {
                 self.check_authority(number)?;
                 let victim = if a.ptr(3) == 0 { number } else { self.given_custodian(a.ptr(3))? };
-                let (kind, most) = (a.int(1) - 1, u64::try_from(a.int(2)).ok());
-                let slot = usize::try_from(kind).ok();
-                let counts = self.custodians.get_mut(number).map(|c| &mut c.counts);
-                match slot.zip(counts).and_then(|(slot, counts)| counts.get_mut(slot)) {
-                    Some(count) => *count = most.map(|most| (most, victim)),
-                    None => return unsupported("a limit of another kind"),
-                }
+                let kind = match a.int(1) {
+                    1 => Counted::Processes,
+                    2 => Counted::Tasks,
+                    3 => Counted::Descriptors,
+                    4 => Counted::Ends,
+                    _ => return unsupported("a limit of another kind"),
+                };
+                self.set_limit(number, Some(kind), u64::try_from(a.int(2)).ok(), victim);
                 int(0)
             }
             "lee_custodian_use" | "lee_custodian_charged" => {
@@ -318,6 +388,13 @@ impl Machine<'_> {
             }
             _ => {
                 self.check_authority(number)?;
+                let victim = if a.ptr(2) == 0 { number } else { self.given_custodian(a.ptr(2))? };
+                if self.is_remote(number) || self.is_remote(victim) {
+                    return fault(
+                        "custodian: a requirement is for a custodian that this process made, and so is its victim; \
+                         set limits instead",
+                    );
+                }
                 unsupported(format!("`{name}`"))
             }
         }

@@ -243,7 +243,7 @@ impl Machine<'_> {
     /// Notes a number that was opened for the program, and passes it on.
     pub fn opened_number(&mut self, fd: c_int) -> c_int {
         if fd >= 0 {
-            let custodian = self.tasks.entered();
+            let custodian = self.opens_in();
             self.io.numbers.lives += 1;
             let life = self.io.numbers.lives;
             self.io.numbers.open.insert(fd, Open { process: self.mem.running, custodian, object: 0, life });
@@ -598,7 +598,7 @@ impl Machine<'_> {
         if let Some(obj) = self.mem.obj_mut(id) {
             obj.exchange = exchange;
         }
-        let custodian = self.tasks.entered();
+        let custodian = self.opens_in();
         if let Some(open) = self.io.numbers.open.get_mut(&fd) {
             *open = Open { object: id, custodian: if exchange { usize::MAX } else { custodian }, ..*open };
         }

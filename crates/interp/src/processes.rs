@@ -39,8 +39,6 @@ pub struct Process {
     pub custodian: usize,
     /// The custodian that it was spawned in, of its spawner.
     pub within: usize,
-    /// The process that spawned it.
-    spawner: usize,
     /// Statements that it ran, up to when another one did last.
     pub ran: u64,
     /// Its tasks.
@@ -110,7 +108,7 @@ impl Machine<'_> {
         let globals = vec![0; self.program.globals.len()];
         let (within, spawner) = (self.tasks.entered(), self.tasks.process);
         let first = self.mem.len();
-        self.tasks.processes.push(Process { globals, first, within, spawner, ..Process::default() });
+        self.tasks.processes.push(Process { globals, first, within, ..Process::default() });
         self.enter_process(n);
         let custodian = self.first_custodian(within);
         self.enter_process(spawner);
@@ -133,16 +131,10 @@ impl Machine<'_> {
         Ok(pid)
     }
 
-    /// The processes that were spawned in these custodians, and what they spawned in turn.
+    /// The processes whose first custodians are among these.
     pub fn processes_in(&self, custodians: &[usize]) -> Vec<usize> {
-        let mut found: Vec<usize> = vec![];
-        for (n, process) in self.tasks.processes.iter().enumerate().skip(1) {
-            if custodians.contains(&process.within) || found.contains(&process.spawner) {
-                found.push(n);
-            }
-        }
-        found.retain(|&n| self.tasks.processes.get(n).is_some_and(|p| p.end.is_none()));
-        found
+        let all = self.tasks.processes.iter().enumerate().skip(1);
+        all.filter(|(_, p)| p.end.is_none() && custodians.contains(&p.custodian)).map(|(n, _)| n).collect()
     }
 
     /// A process ends because a custodian above it was shut down, if it has not ended.

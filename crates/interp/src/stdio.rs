@@ -10,7 +10,7 @@ impl Machine<'_> {
         match result {
             Ok(n) => {
                 let address = self.stream_address(n);
-                self.within_count(self.tasks.entered(), crate::custodians::Counted::Descriptors)?;
+                self.within_count(self.opens_in(), crate::custodians::Counted::Descriptors)?;
                 ptr(address)
             }
             Err(number) => {

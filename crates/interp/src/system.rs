@@ -308,7 +308,7 @@ impl Machine<'_> {
                 let path = self.text(a.ptr(0))?;
                 let mut names = vec![(".".to_string(), 4u8, 1u64), ("..".to_string(), 4, 1)];
                 let file = std::fs::File::open(&path).ok();
-                let custodian = self.tasks.entered();
+                let custodian = self.opens_in();
                 match std::fs::read_dir(&path) {
                     Ok(entries) => {
                         use std::os::unix::fs::DirEntryExt;

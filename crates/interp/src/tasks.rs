@@ -317,7 +317,7 @@ impl Machine<'_> {
             self.stack = task.stack;
         }
         self.regs = self.frames.last().map_or(0, |f| f.regs);
-        self.io.custodian = self.tasks.entered();
+        self.io.custodian = self.opens_in();
         self.mem.payer = self.tasks.custodian() as u32;
     }
 
@@ -633,6 +633,11 @@ impl Machine<'_> {
 
     /// A new task; the address of what stands for it.
     pub fn new_task(&mut self, code: std::rc::Rc<Code>, args: Vec<Val>, lent: &[bool]) -> R<u64> {
+        if self.is_remote(self.tasks.entered()) {
+            return fault(
+                "custodian: a task belongs to a custodian of its own process; enter such a one first, or spawn a process",
+            );
+        }
         let n = self.make_task(self.tasks.process, code, args, lent)?;
         if self.is_shut(self.tasks.entered()) {
             self.end_task(n);

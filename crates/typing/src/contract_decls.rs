@@ -168,6 +168,9 @@ impl Checker<'_> {
                 message += &format!(": it holds {}", with_article(&part_text));
             }
             let help = match self.kind(part) {
+                TyKind::Ptr(_) if self.program.types.names_others(part) => {
+                    "put it into the message itself: in a block, or in a union without a tag, nothing finds it on its way".to_string()
+                }
                 TyKind::Ptr(_) => "send a block of the exchange heap: `T *@exchange p`, `T *fat @exchange items`".to_string(),
                 TyKind::Endpoint(_) => {
                     "endpoints of a local contract stay in their process: declare this contract `local`, too, or that one without `local`"

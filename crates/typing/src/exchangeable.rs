@@ -5,8 +5,11 @@ use crate::types::*;
 /// What the type of a process's handle is called in C.
 pub const PID: &str = "lee_pid";
 
+/// The same of a custodian.
+const CUSTODIAN: &str = "lee_custodian";
+
 /// Of open files, directories and custodians.
-const HANDLES: &[&str] = &["lee_file", "lee_dir", "lee_custodian"];
+const HANDLES: &[&str] = &["lee_file", "lee_dir", CUSTODIAN];
 
 /// The same of a descriptor.
 const DESCRIPTOR: &str = "lee_descriptor";
@@ -15,7 +18,7 @@ const DESCRIPTOR: &str = "lee_descriptor";
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Position {
     /// By value in a message or in the arguments of a process, where the runtime finds it while it
-    /// is on its way: so it may name processes.
+    /// is on its way: so it may name processes and custodians.
     InMessage,
     /// In a block, or in a union without a tag.
     Within,
@@ -41,14 +44,14 @@ impl TypeStore {
     }
 
     /// Of what is an argument of a message or of a process, a part that belongs to one process;
-    /// none if values of the type may go to another. They may also name processes.
+    /// none if values of the type may go to another. They may also name processes and custodians.
     pub fn not_exchangeable(&self, ty: Ty) -> Option<Ty> {
         self.unfit(ty, Position::InMessage, &[], &mut vec![])
     }
 
     /// The same of an argument of a process, which may be a set or map of endpoints, too: it moves
     /// with all of its members. A set lies in the argument itself, and the values of a map name no
-    /// processes.
+    /// processes or custodians.
     pub fn not_for_process(&self, ty: Ty) -> Option<Ty> {
         let TyKind::EndSet(set) = self.kind(ty) else { return self.not_exchangeable(ty) };
         if self.contract(set.end.contract).is_none_or(|contract| contract.local) {
@@ -84,7 +87,7 @@ impl TypeStore {
                 None
             }
             TyKind::Param(param) if param.exchange => None,
-            TyKind::Ptr(_) if position == Position::InMessage && self.is_pid(ty) => None,
+            TyKind::Ptr(_) if position == Position::InMessage && (self.is_pid(ty) || self.is_custodian(ty)) => None,
             TyKind::Ptr(Pointer {
                 region: Region::Exists(n),
                 own: Own::Shared | Own::Unique,
@@ -158,8 +161,18 @@ impl TypeStore {
 
     /// Whether it is the type `pid`.
     pub fn is_pid(&self, ty: Ty) -> bool {
+        self.is_shared_handle(ty, PID)
+    }
+
+    /// Whether it is the type `custodian *`.
+    pub fn is_custodian(&self, ty: Ty) -> bool {
+        self.is_shared_handle(ty, CUSTODIAN)
+    }
+
+    fn is_shared_handle(&self, ty: Ty, tag: &str) -> bool {
         let TyKind::Ptr(p) = self.kind(ty) else { return false };
-        p.own == Own::Shared && p.bounds == Bounds::Thin && self.is_opaque(p.target.ty, PID)
+        let plain = p.own == Own::Shared && p.bounds == Bounds::Thin && p.region == Region::Heap && !p.raw;
+        plain && self.is_opaque(p.target.ty, tag)
     }
 
     /// Whether it is what `FILE`, `DIR` or `custodian` stands for.
@@ -173,14 +186,14 @@ impl TypeStore {
         record.is_some_and(|r| r.fields.is_none() && r.tag.is_some_and(|t| t.as_str() == tag))
     }
 
-    /// Whether a value that may go to another process names processes.
-    pub fn names_processes(&self, ty: Ty) -> bool {
+    /// Whether a value that may go to another process names processes or custodians.
+    pub fn names_others(&self, ty: Ty) -> bool {
         match self.kind(ty) {
-            TyKind::Ptr(_) => self.is_pid(ty),
-            TyKind::Array { elem, .. } => self.names_processes(elem.ty),
+            TyKind::Ptr(_) => self.is_pid(ty) || self.is_custodian(ty),
+            TyKind::Array { elem, .. } => self.names_others(elem.ty),
             TyKind::Record(id) => {
                 let fields = &self.record(*id).fields;
-                fields.as_ref().is_some_and(|fields| fields.iter().any(|f| self.names_processes(f.ty.ty)))
+                fields.as_ref().is_some_and(|fields| fields.iter().any(|f| self.names_others(f.ty.ty)))
             }
             _ => false,
         }

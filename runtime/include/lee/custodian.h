@@ -57,6 +57,14 @@ int64_t lee_custodian_charged(struct lee_custodian *custodian);
 int64_t lee_custodian_use(struct lee_custodian *custodian);
 void lee_custodian_policy(int policy);
 
+struct lee_work;
+
+/* From the drop function of a message or of arguments (lee/owned.h): the word at `place` is a
+ * `struct lee_custodian *`, or what names it while it is on its way. The process that gets it gets
+ * an object of its own for it, the same one each time, and the one that made it the custodian
+ * itself. */
+void lee_push_custodian(struct lee_work *work, void *place);
+
 #ifdef __cplusplus
 }
 #endif

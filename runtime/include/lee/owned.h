@@ -27,7 +27,7 @@ struct lee_owned {
     void (*tail_drop)(struct lee_work *work, void *element);
     uint8_t counted; /* the object has a count: this is one holder less */
     uint16_t align;  /* if more than 16: the object came from `lee_align` */
-    uint8_t names;   /* of a message: it names processes (`lee_push_pid`) */
+    uint8_t names;   /* of a message: it names processes or custodians (`lee_push_pid`) */
 };
 
 /* Objects that own nothing, and such with a count. */
