@@ -1,9 +1,12 @@
 //! The passes, in order. From preprocessed text to C; no input or output but text and diagnostics.
 
 use crate::timing::Timer;
+use mir::ir::Callee;
 use source::{Diagnostic, Sink, SourceMap, Span};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use syntax::{Dialect, ParseOptions};
+use typing::tree::FuncId;
 
 /// How far to go.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -237,6 +240,9 @@ fn analysed(
         let before = sink.all.len();
         let tree = timer.pass("check types", || typing::check(unit, map, types, sink));
         if sink.has_errors() {
+            if !what.bypass {
+                elsewhere(tree, sink, analyses, timer);
+            }
             return Ok(None);
         }
         let mut mir = timer.pass("lower", || lower::lower(tree));
@@ -255,6 +261,41 @@ fn analysed(
         sink.all.truncate(before);
         types.returned.extend(more);
     }
+}
+
+/// Types are wrong somewhere. Reports what the analyses find in functions whose types are right, and
+/// that call none, through others either, in which something is wrong: what is known of those may
+/// change.
+fn elsewhere(mut tree: typing::tree::Program, sink: &mut Sink, analyses: flow::Options, timer: &mut Timer) {
+    let errors: Vec<Span> = sink.all.iter().filter(|d| d.level == source::Level::Error).map(|d| d.span).collect();
+    if !tree.keep_right_bodies(&errors) {
+        return;
+    }
+    let checked = std::mem::take(&mut tree.checked);
+    let mut unknown: BTreeSet<FuncId> = checked.iter().filter(|c| c.wrong).map(|c| c.func).collect();
+    let mut mir = timer.pass("lower", || lower::lower(tree));
+    let mut found = Sink::default();
+    flow::check(&mut mir, &mut found, flow::Options { verify: false, ..analyses });
+    let calls = |body: &mir::ir::Body, unknown: &BTreeSet<FuncId>| {
+        let callees = body.blocks.iter().flat_map(|b| &b.stmts).filter_map(|s| s.kind.as_call().map(|c| c.callee));
+        callees.into_iter().any(|callee| match callee {
+            Callee::Direct(f) | Callee::Start(f) | Callee::Spawn(f, _) => unknown.contains(&f.func),
+            Callee::Pointer(_) | Callee::Builtin(_) => false,
+        })
+    };
+    loop {
+        let more: Vec<FuncId> = mir.bodies.iter().filter(|b| calls(b, &unknown)).map(|b| b.func.func).collect();
+        let known = unknown.len();
+        unknown.extend(more);
+        if unknown.len() == known {
+            break;
+        }
+    }
+    let is_known = |at: Span| {
+        let around = checked.iter().find(|c| c.text.lo <= at.lo && at.hi <= c.text.hi);
+        around.is_some_and(|c| !unknown.contains(&c.func))
+    };
+    sink.all.extend(found.all.into_iter().filter(|d| d.level == source::Level::Error && is_known(d.span)));
 }
 
 fn instances(

@@ -33,6 +33,7 @@ impl Checker<'_> {
         let key = (report.code.id, at, depth);
         if let Some(known) = self.blamed.get_mut(&key) {
             known.more += 1;
+            self.mistakes += 1;
             return;
         }
         self.blamed.insert(key, Blamed { report: self.sink.all.len(), more: 0 });

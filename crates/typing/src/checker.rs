@@ -154,6 +154,8 @@ pub struct Checker<'a> {
     pub(crate) open_arguments: Vec<OpenArgument>,
     /// Errors that were not reported because they are muted.
     pub(crate) muted_errors: u32,
+    /// Errors that were found, also those that are told by an earlier report.
+    pub(crate) mistakes: u32,
 }
 
 impl<'a> Checker<'a> {
@@ -202,6 +204,7 @@ impl<'a> Checker<'a> {
             read_only: ReadOnly::default(),
             open_arguments: vec![],
             muted_errors: 0,
+            mistakes: 0,
         }
     }
 
@@ -212,6 +215,7 @@ impl<'a> Checker<'a> {
         if self.muted > 0 {
             self.muted_errors += u32::from(diagnostic.level == source::Level::Error);
         } else if !unwanted {
+            self.mistakes += u32::from(diagnostic.level == source::Level::Error);
             self.sink.push(diagnostic);
         }
     }

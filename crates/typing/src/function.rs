@@ -204,8 +204,9 @@ impl Checker<'_> {
     pub(crate) fn function_body(&mut self, id: FuncId, def: &ast::FunctionDef, declared: &Declared, foreign: bool) {
         let Some(fty) = self.program.types.as_func(declared.ty.ty) else { return };
         let unchecked = foreign && (self.options.plain_c || self.map.is_system(def.span.lo));
-        let before = self.sink.all.len();
+        let (before, mistakes) = (self.sink.all.len(), self.mistakes);
         let need_view = self.checked_body(Source { id, def, declared, fty: &fty, unchecked });
+        self.program.checked.push(Checked { func: id, text: def.span, wrong: self.mistakes > mistakes });
         if !unchecked {
             self.note_result(id, &def.declarator);
             let accepted = !self.sink.all.iter().skip(before).any(|d| d.level == source::Level::Error);

@@ -40,6 +40,55 @@ pub struct Program {
     pub asm: Vec<Vec<u8>>,
     /// C that emitted C takes as it is.
     pub c_text: crate::vectors::CText,
+    /// The functions whose bodies were checked, in order.
+    pub checked: Vec<Checked>,
+}
+
+/// A function whose body was checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Checked {
+    /// Its number.
+    pub func: FuncId,
+    /// Its text, body included.
+    pub text: Span,
+    /// Something in the body is wrong, whether or not it was reported again.
+    pub wrong: bool,
+}
+
+impl Program {
+    /// After errors, leaves what the analyses can look at: the bodies in which nothing is wrong.
+    /// False if something is wrong outside of bodies, on which all may depend.
+    pub fn keep_right_bodies(&mut self, errors: &[Span]) -> bool {
+        let holds = |text: Span, at: Span| text.lo <= at.lo && at.hi <= text.hi;
+        if !errors.iter().all(|&at| self.checked.iter().any(|c| holds(c.text, at))) {
+            return false;
+        }
+        for checked in &mut self.checked {
+            let body = self.functions.get_mut(checked.func.0 as usize).map(|f| &mut f.body);
+            let Some(body) = body else { continue };
+            checked.wrong |= errors.iter().any(|&at| holds(checked.text, at));
+            checked.wrong |= body.as_ref().is_some_and(|b| b.holds_errors(self.types.common.error));
+            if checked.wrong {
+                *body = None;
+            }
+        }
+        let wrong: Vec<FuncId> = self.checked.iter().filter(|c| c.wrong).map(|c| c.func).collect();
+        self.globals.iter_mut().filter(|g| g.owner.is_some_and(|f| wrong.contains(&f))).for_each(|g| g.init = None);
+        true
+    }
+}
+
+impl Body {
+    fn holds_errors(&self, error: Ty) -> bool {
+        let is_wrong = |e: &Expr| matches!(*e.kind, ExprKind::Error) || e.ty.ty == error;
+        self.locals.iter().any(|l| l.ty.ty == error)
+            || self.block.stmts.iter().any(|s| {
+                crate::walk::any(crate::walk::Part::Stmt(s), &mut |part| match part {
+                    crate::walk::Part::Expr(e) => is_wrong(e),
+                    crate::walk::Part::Stmt(_) => false,
+                })
+            })
+    }
 }
 
 /// A string literal.
