@@ -315,6 +315,24 @@ impl Checker<'_> {
         place: Place,
         defined: bool,
     ) -> FuncId {
+        let id = self.declare_unpromised(name, declared, specs, declarator, place, defined);
+        // One declaration that says so is enough: others may be in headers that the program cannot
+        // change.
+        if self.is_reentrant(specs, declarator, place, defined) {
+            self.program.functions[id.0 as usize].reentrant = true;
+        }
+        id
+    }
+
+    fn declare_unpromised(
+        &mut self,
+        name: ast::Ident,
+        declared: &Declared,
+        specs: &ast::DeclSpecs,
+        declarator: &ast::Declarator,
+        place: Place,
+        defined: bool,
+    ) -> FuncId {
         if self.options.plain_c {
             return self.declare_c_function(name, declared, specs, declarator, defined);
         }
@@ -434,6 +452,7 @@ impl Checker<'_> {
             inline,
             old_style: false,
             allows: Default::default(),
+            reentrant: false,
             span: name.span,
         });
         if declared.regions.iter().any(Option::is_some) {
