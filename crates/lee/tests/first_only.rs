@@ -252,6 +252,48 @@ fn objects_of_leeward_that_were_compiled_before() {
     }
 }
 
+/// The program spawns in a library only.
+#[test]
+fn a_library_of_leeward_spawns() {
+    let compiler = tools::compiler(Family::Gcc);
+    let library = Library::new("first-only-spawner", &compiler);
+    library.write(
+        "spawner.lee",
+        "#include <lee/process.lh>\ntrusted int tick(int n);\nprocess int child(int n) { return tick(n); }\nint spawner(void) { \
+         return wait(spawn child(1)).how == FAULTED; }\n",
+    );
+    library.write("main.lee", "int spawner(void);\nint main(void) { return spawner() + 2; }\n");
+    let cc = |words: &[&str]| run(lee_command(&library.folder, &compiler).arg("cc").args(words)).expect(0);
+    cc(&["--processes", "-c", "spawner.lee", "main.lee"]);
+    library.archive("libspawner.a", "rcs", &["spawner.o"]);
+    cc(&["-o", "main", "main.o", "-L.", "-lspawner", "-lcount"]);
+    let ran = run(&mut Command::new(library.folder.join("main"))).expect(3);
+    assert!(ran.err.contains("spawner.lee:3: fault: foreign: only"), "{}", ran.err);
+}
+
+/// Wrappers of aarch64, under an emulator.
+#[test]
+fn wrappers_of_aarch64() {
+    let (compiler, emulator) = ("aarch64-linux-gnu-gcc", "qemu-aarch64");
+    if [compiler, emulator].iter().any(|program| tools::skipped_without(program, "wrappers_of_aarch64")) {
+        return;
+    }
+    let library = Library::new("first-only-aarch64", compiler);
+    for call in
+        ["tick(5)", "tick_all(3, 1.0, 1.5, 2.5)", "tick_many(0, 0, 0, 0, 1, 0, 0, 0, 0, 0)", "tick_back(twice, 5)"]
+    {
+        let declarations = format!("{TICK}\nextern \"C\" int twice(int n) {{ return n; }}");
+        library.write("main.lee", &calls(&declarations, &format!("unsafe({call})")));
+        for words in [&["libcount.a"][..], &["libcount.a", "--release"]] {
+            assert_eq!(library.build(words), "");
+            let program = library.folder.join("main");
+            let ran = run(Command::new(emulator).args(["-L", "/usr/aarch64-linux-gnu"]).arg(program)).expect(0);
+            assert_eq!(ran.out, ONLY_FIRST, "{call}");
+            assert!(ran.err.contains("  at child (main.lee:6)"), "{}", ran.err);
+        }
+    }
+}
+
 /// Symbols that are not what they look like.
 #[test]
 fn unusual_symbols() {
@@ -277,6 +319,13 @@ fn unusual_symbols() {
             assert_eq!(out, ONLY_FIRST, "{declaration}");
             assert!(report.contains("fault: foreign: only"), "{report}");
         }
+        library.write(
+            "version.c",
+            "static int count;\nint tick_1(int n) { return count += n; }\n__asm__(\".symver tick_1,tick@@V1\");\n",
+        );
+        library.compile("version.c", &[]);
+        library.write("main.lee", &calls(TICK, "unsafe(tick(5))"));
+        assert_eq!(library.program(&["version.o"]).0, ONLY_FIRST);
         // Of two members that define it, the first is linked.
         library.write("stateless.c", "int tick(int n) { return n; }\n");
         library.compile("stateless.c", &[]);
@@ -291,6 +340,27 @@ fn unusual_symbols() {
         library.write("main.lee", &calls("trusted int lckpwdf(void);", "lckpwdf()"));
         assert_eq!(library.program(&["libc.o"]).0, "5 0 10 15 7\n");
     }
+}
+
+/// What a C++ compiler adds for exceptions is not a variable.
+#[test]
+fn objects_of_cxx() {
+    if tools::skipped_without("g++", "objects_of_cxx") {
+        return;
+    }
+    let library = Library::new("first-only-cxx", &tools::compiler(Family::Gcc));
+    library.write("pure.cc", "#include <vector>\nint sum(int n) { std::vector<int> v(n, 1); int s = 0; try { for (int x : v) s += x; if (n > 4) \
+                              throw 1; } catch (int) {} return s; }\n");
+    library.write(
+        "keeps.cc",
+        "struct S { S() { n = 0; } int n; };\nnamespace a { int lazy(int n) { static S s; return s.n += n; } }\n",
+    );
+    library.tool("g++", &["-c", "pure.cc", "keeps.cc"]);
+    let lazy = "trusted int lazy(int n) __asm__(\"_ZN1a4lazyEi\");";
+    library.write("main.lee", &calls(lazy, "lazy(5)"));
+    assert_eq!(library.program(&["keeps.o", "-lstdc++"]).0, ONLY_FIRST);
+    library.write("main.lee", &calls("trusted int sum(int n) __asm__(\"_Z3sumi\");", "sum(5)"));
+    assert_eq!(library.program(&["pure.o", "-lstdc++"]).0, "5 0 5 5 7\n");
 }
 
 /// Objects that cannot be looked into count as having variables.

@@ -92,12 +92,16 @@ const OF_SYSTEM: &[&str] = &[
     "liblsan",
 ];
 
+/// Their values are not files to link, although one may have such a name.
+const OPTIONS_WITH_VALUE: &[&str] = &["-o", "-x", "-l", "-L", "-T", "-u", "-e", "-I", "-include", "-isystem"];
+
 /// The words of the line with the files that they name.
 pub struct Line<'a> {
     session: &'a Session,
     /// Each with its parts, if it begins with `-Wl,`.
     parts: Vec<(usize, Option<usize>, OsString)>,
-    folders: Vec<PathBuf>,
+    /// Those of `-L`.
+    pub folders: Vec<PathBuf>,
 }
 
 impl<'a> Line<'a> {
@@ -122,7 +126,7 @@ impl<'a> Line<'a> {
         let mut found = vec![];
         let mut skipped = false;
         for (word, part, text) in &self.parts {
-            let value = std::mem::replace(&mut skipped, text == "-o" || text == "-x");
+            let value = std::mem::replace(&mut skipped, OPTIONS_WITH_VALUE.iter().any(|option| text == *option));
             if !value && !text.as_bytes().starts_with(b"-") {
                 found.extend(input(*word, *part, None, Path::new(text))?);
             }
@@ -130,22 +134,21 @@ impl<'a> Line<'a> {
         Ok(found)
     }
 
+    /// The places and names of `-l`, but for the system's libraries.
+    fn wanted(&self) -> impl Iterator<Item = (usize, &OsStr)> {
+        valued(&self.parts, b"-l").filter(|(_, name)| !is_of_system(&[b"lib", name.as_bytes()].concat()))
+    }
+
     /// Libraries by `-l`, with those that they need.
-    pub fn libraries(&self) -> Outcome<Vec<Input>> {
-        let wanted: Vec<(usize, &OsStr)> =
-            valued(&self.parts, b"-l").filter(|(_, name)| !is_of_system(&[b"lib", name.as_bytes()].concat())).collect();
+    pub fn libraries(&self, folders: &[PathBuf]) -> Outcome<Vec<Input>> {
         let mut found = vec![];
-        if wanted.is_empty() {
-            return Ok(found);
-        }
-        let folders = self.all_folders();
-        for (at, name) in wanted {
+        for (at, name) in self.wanted() {
             let only_archives = self.parts.iter().take(at).fold(false, |now, (_, _, text)| match text.as_bytes() {
                 b"-Bstatic" | b"-dn" | b"-non_shared" | b"-static" => true,
                 b"-Bdynamic" | b"-dy" | b"-call_shared" => false,
                 _ => now,
             });
-            let Some(path) = library(&folders, name, only_archives) else { continue };
+            let Some(path) = library(folders, name, only_archives) else { continue };
             let Some((word, part, text)) = self.parts.get(at) else { continue };
             let alone = text.len() == 2;
             let value = if alone { self.parts.get(at + 1) } else { None };
@@ -154,7 +157,7 @@ impl<'a> Line<'a> {
                 None => found.extend(input(*word, *part, None, &path)?),
             }
             if found.iter().all(|input| input.path != path) {
-                for named in script(&path, &folders) {
+                for named in script(&path, folders) {
                     found.extend(input(*word, *part, None, &named)?);
                 }
             }
@@ -162,9 +165,12 @@ impl<'a> Line<'a> {
         Ok(found)
     }
 
-    /// Those of the line, then the compiler's.
-    pub fn all_folders(&self) -> Vec<PathBuf> {
+    /// Those of the line, then the compiler's, which are asked for if there are libraries.
+    pub fn all_folders(&self, units: &[Unit]) -> Vec<PathBuf> {
         let mut all = self.folders.clone();
+        if self.wanted().next().is_none() && units.iter().all(|unit| unit.kind != Kind::Shared) {
+            return all;
+        }
         let asked = self.session.compiler.command().arg("-print-search-dirs").env("LC_ALL", "C").output();
         let said = asked.map(|out| String::from_utf8_lossy(&out.stdout).into_owned()).unwrap_or_default();
         let listed = said.lines().find_map(|line| line.strip_prefix("libraries: ="));
@@ -329,7 +335,8 @@ fn unit(place: String, input: Option<usize>, kind: Kind, bytes: &[u8]) -> Option
         let Some(name) = name(&symbol).filter(|name| !name.is_empty()) else { continue };
         match symbol.is_undefined() {
             true => found.refers.push(name),
-            false => found.defines.push((name, symbol.is_weak())),
+            // `.symver` makes a name of name and version.
+            false => found.defines.push((name.split("@@").next().unwrap_or(&name).to_string(), symbol.is_weak())),
         }
     }
     if let Some(notes) = file.section_by_name(".lee.types").and_then(|section| section.data().ok()) {
@@ -380,20 +387,22 @@ fn is_writable(section: &object::Section) -> bool {
         ".ctors",
         ".dtors",
         ".got",
+        ".got.plt",
         ".dynamic",
         ".tm_clone_table",
         ".jcr",
         ".eh_frame",
-        ".note",
-        ".gnu",
-        ".rel",
-        ".init",
-        ".fini",
     ];
     let SectionFlags::Elf { sh_flags } = section.flags() else { return false };
     let both = u64::from(object::elf::SHF_WRITE | object::elf::SHF_ALLOC);
     let name = section.name().unwrap_or_default();
-    sh_flags & both == both && !OTHERS.iter().any(|other| name.starts_with(other))
+    // C++ reaches functions for exceptions through pointers that the linker fills in.
+    sh_flags & both == both && !OTHERS.iter().any(|other| is_or_begins(name, other)) && !name.contains(".DW.ref.")
+}
+
+/// `.init_array` and `.init_array.00102`
+fn is_or_begins(name: &str, other: &str) -> bool {
+    name.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// Whether a shared object has more variables than the two that the C compiler's start files put

@@ -45,19 +45,26 @@ pub fn guard(session: &Session, words: &[OsString], made: &[Made]) -> Outcome<Gu
     let line = Line::new(session, words);
     let mut inputs = line.named()?;
     let mut units = vec![];
+    // Most programs do not spawn: nothing else is done for them. Leeward's own libraries do not lie
+    // in the compiler's folders.
+    let spawns = |input: &Input| input.bytes.windows(SPAWNS.len()).any(|bytes| bytes == SPAWNS.as_bytes());
+    if !inputs.iter().any(spawns) && !line.libraries(&line.folders)?.iter().any(spawns) {
+        return Ok(unchanged(vec![]));
+    }
     for (number, input) in inputs.iter().enumerate() {
         units.extend(files::units(number, input)?);
+    }
+    let folders = line.all_folders(&units);
+    for input in line.libraries(&folders)? {
+        units.extend(files::units(inputs.len(), &input)?);
+        inputs.push(input);
     }
     let spawns = |unit: &Unit| unit.leeward && unit.refers.iter().any(|name| name == SPAWNS);
     if !units.iter().any(spawns) {
         return Ok(unchanged(vec![]));
     }
-    for input in line.libraries()? {
-        units.extend(files::units(inputs.len(), &input)?);
-        inputs.push(input);
-    }
     if units.iter().any(|unit| unit.kind == Kind::Shared && !unit.refers.is_empty()) {
-        units.extend(files::needed_units(&line.all_folders(), &units, &inputs));
+        units.extend(files::needed_units(&folders, &units, &inputs));
     }
     // Files by their words are linked in the order of the line.
     units.sort_by_key(|unit| unit.input.and_then(|n| inputs.get(n)).map_or((usize::MAX, None), |i| (i.word, i.part)));
@@ -80,7 +87,7 @@ fn shared_variables(units: &[Unit]) -> Vec<Shared> {
     named.into_iter().filter_map(place).collect()
 }
 
-/// The functions that Leeward's objects name and that only the first process may call, with what
+/// The functions of C's that Leeward's objects name and that only the first process may call, with what
 /// the fault says.
 fn restricted(units: &[Unit]) -> BTreeMap<String, String> {
     let definitions = definitions(units);
