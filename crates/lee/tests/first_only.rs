@@ -151,6 +151,8 @@ fn reentrant_functions_are_every_process_s() {
             ("extern \"C\" [[lee::reentrant]] int tick(int n);", "unsafe(tick(5))"),
             ("[[lee::reentrant]] trusted int tick(int n);", "tick(5)"),
             ("extern \"C\" { int reaches(int n); }\n[[lee::reentrant]] trusted int reaches(int n);", "reaches(5)"),
+            ("extern \"C\" { [[lee::reentrant]] int tick(int n); }\ntrusted int tick(int n);", "tick(5)"),
+            ("extern \"C\" { [[lee::reentrant]] int tick(int n); int tick(int n); }", "unsafe(tick(5))"),
         ] {
             library.write("main.lee", &calls(declarations, call));
             assert_eq!(library.program(&["libcount.a"]), ("5 0 10 15 7\n".into(), String::new()), "{declarations}");

@@ -315,11 +315,16 @@ impl Checker<'_> {
         place: Place,
         defined: bool,
     ) -> FuncId {
-        let id = self.declare_unpromised(name, declared, specs, declarator, place, defined);
         // One declaration that says so is enough: others may be in headers that the program cannot
-        // change.
-        if self.is_reentrant(specs, declarator, place, defined) {
-            self.program.functions[id.0 as usize].reentrant = true;
+        // change. A trusted one hides a foreign one.
+        let before = match self.scopes.lookup_file(name.name) {
+            Some((Entity::Func(old), _)) => self.program.functions.get(old.0 as usize).is_some_and(|f| f.reentrant),
+            _ => false,
+        };
+        let says = self.is_reentrant(specs, declarator, place, defined);
+        let id = self.declare_unpromised(name, declared, specs, declarator, place, defined);
+        if let Some(function) = self.program.functions.get_mut(id.0 as usize) {
+            function.reentrant |= before || says;
         }
         id
     }
