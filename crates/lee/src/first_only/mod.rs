@@ -3,11 +3,10 @@
 //! Objects that Leeward did not compile have their variables once for all processes. In a program
 //! that spawns, a function of theirs which uses such variables, or may reach what does, is called
 //! through a wrapper that the linker's line gets: it jumps to the function in the first process, and
-//! is the fault `foreign` in another one. What says which function is asked for is the name in the
-//! objects that Leeward compiled. So copies of those objects are linked, in which the function goes
-//! by the wrapper's name: C's own calls of the function, and pointers that it makes, stay as they are.
-//! (`--wrap` of a linker renames them all, those inside of a library that is declared reentrant too,
-//! and says nothing of objects for link-time optimisation.)
+//! is the fault `foreign` in another one. Copies of Leeward's objects are linked, in which the
+//! function goes by the wrapper's name. C's own calls of the function, and pointers that C makes,
+//! stay as they are. (The option `--wrap` of linkers would rename those too, so a library could not
+//! call itself where it is declared reentrant.)
 
 mod files;
 mod renamed;
@@ -142,7 +141,7 @@ fn keeper(units: &[Unit], definitions: &BTreeMap<&str, usize>, from: usize) -> O
     None
 }
 
-/// Only the beginning is kept for who waits for the process.
+/// What the fault says. A `wait` for the process gets the first 119 bytes of it.
 fn message(name: &str, keeper: &Unit) -> String {
     let place = &keeper.place;
     let why = match &keeper.state {
@@ -206,7 +205,7 @@ fn replaced(
     let text = wrappers(session.compiler.machine, messages);
     std::fs::write(&file, text).map_err(|error| Failure::file("write", &file, &error))?;
     let mut words: Vec<OsString> = words.into_iter().flatten().collect();
-    // In front of everything else: what the wrappers name is looked for in the archives that follow.
+    // In front of everything else, so that archives that follow are searched for what it names.
     words.splice(0..0, ["-x".into(), "assembler".into(), file.into_os_string(), "-x".into(), "none".into()]);
     Ok(Guarded { words, made, shared: shared_variables(units), _scratch: Some(scratch) })
 }
