@@ -350,14 +350,15 @@ static bool same_directory(const struct lee_location *a, const struct lee_locati
     return strcmp(of_a, of_b) == 0 && length_a == length_b && memcmp(a->file, b->file, length_a) == 0;
 }
 
-/* Where a task begins, `lee__start_2_work`, stands in no source file; what the C compiler put there
- * of `work` does. True if it is that: the call gets the name. */
+/* Where a task or a process begins, `lee__start_2_work` or `lee__spawn_2_work`, stands in no source
+ * file; what the C compiler put there of `work` does. True if it is that: the call gets the name. */
 static bool is_inlined_start(struct lee_location *location) {
-    static const char prefix[] = "lee__start_";
-    if (location->function == NULL || strncmp(location->function, prefix, sizeof prefix - 1) != 0 || location->file == NULL ||
-        strstr(location->file, "<start>") != NULL)
+    static const char task[] = "lee__start_", process[] = "lee__spawn_"; /* of one length */
+    const char *name = location->function;
+    bool begins = name != NULL && (strncmp(name, task, sizeof task - 1) == 0 || strncmp(name, process, sizeof process - 1) == 0);
+    if (!begins || location->file == NULL || strstr(location->file, "<start>") != NULL)
         return false;
-    const char *name = location->function + sizeof prefix - 1;
+    name += sizeof task - 1;
     name += strspn(name, "0123456789");
     location->function = *name == '_' ? name + 1 : name;
     return true;

@@ -40,6 +40,7 @@ struct lee_process_lists {
 };
 
 struct lee_process {
+    uintptr_t high; /* of the stack that it lies at the top of, if it was spawned; 0 for the process of a thread */
     struct lee_heap *heap; /* null until it allocates */
     struct {
 #ifdef LEE_NO_GC
@@ -55,9 +56,7 @@ struct lee_process {
     struct lee_address_table *custodians; /* of others, by their groups (custodian_remote.c) */
     int (*entry)(void *); /* what it began with; null of a thread's own */
     struct lee_process_lists lists; /* if it was spawned */
-    /* Of a process that was spawned; it lies at the top of the stack of its first task. */
-    uintptr_t high; /* of that stack; 0 for the process of a thread */
-    struct lee_file standard[3];
+    struct lee_file standard[3]; /* if it was spawned */
     struct {
         intptr_t delta; /* its variable of static storage is so far from the linked one */
         void *copy;     /* null: it has none */
@@ -106,6 +105,10 @@ struct lee_process {
     bool wakes_and_runs;        /* the last time that it woke another, it went on for longer than that waits for it (pool.c) */
 #endif
 };
+
+/* Read where C's functions are called that only the first process may call
+ * (crates/lee/src/first_only/mod.rs). */
+_Static_assert(offsetof(struct lee_process, high) == 0, "the linker's wrappers read the first word");
 
 extern _Thread_local struct lee_process *lee_process __attribute__((tls_model("initial-exec")));
 

@@ -12,6 +12,13 @@
 //! ```
 //!
 //! The tags are those of the records that the type names, behind pointers too.
+//!
+//! Beside them stand the functions that C defines and this file uses, for programs that spawn
+//! (`crates/lee/src/first_only.rs`):
+//!
+//! ```text
+//! uses TAB SYMBOL TAB reentrant|shared
+//! ```
 
 use crate::digest::hash;
 use crate::link::{each_record, external, place, write_note};
@@ -19,12 +26,14 @@ use crate::names::is_identifier;
 use crate::unit::Unit;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write;
+use typing::c_library::is_listed;
+use typing::tree::{Linkage, Trust};
 use typing::types::*;
 
 /// The assembly for all symbols.
 pub fn notes(unit: &mut Unit) -> String {
     let language = if unit.options.plain { "c" } else { "lee" };
-    let mut lines = String::new();
+    let mut lines = uses(unit);
     let mut layouts = Layouts { types: unit.types, records: FxHashMap::default() };
     let mut work = vec![];
     let mut known = FxHashSet::default();
@@ -62,6 +71,26 @@ pub fn notes(unit: &mut Unit) -> String {
             write_note(&mut lines, &format!("layrec\t{tag}\t{language}\t{digest:016x}\t{shown}\t{place}\t{listed}\n"));
         }
         work.extend(tags);
+    }
+    lines
+}
+
+/// The functions of C's that the file names. What libc has is C's in every process.
+fn uses(unit: &mut Unit) -> String {
+    let mut lines = String::new();
+    for func in unit.reach.functions.clone() {
+        let Some(function) = unit.program.functions.get(func.func.0 as usize) else { continue };
+        let of_c = matches!(function.trust, Trust::Foreign | Trust::Trusted) && function.linkage == Linkage::External;
+        if !of_c || unit.bodies.contains_key(&func) {
+            continue;
+        }
+        let name = unit.function_name(&func);
+        let symbol = name.symbol();
+        let of_library = symbol.starts_with("lee_") || symbol.starts_with("__builtin") || is_listed(symbol);
+        if !of_library && !symbol.contains(['\t', '\n']) {
+            let word = if function.reentrant { "reentrant" } else { "shared" };
+            write_note(&mut lines, &format!("uses\t{symbol}\t{word}\n"));
+        }
     }
     lines
 }

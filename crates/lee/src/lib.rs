@@ -8,6 +8,7 @@ pub mod cc_report;
 pub mod commands;
 mod contracts;
 pub mod failure;
+mod first_only;
 mod fix;
 pub mod hash;
 pub mod help;

@@ -2,7 +2,7 @@
 
 use crate::failure::{reason, Failure, Outcome};
 use crate::session::Session;
-use crate::{layouts, mismatch, report, runtime, shared};
+use crate::{first_only, layouts, mismatch, report, runtime, shared};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -23,16 +23,18 @@ pub type Made = (PathBuf, PathBuf);
 /// Runs the compiler as a linker with `words`. Where the markers of types
 /// (crates/emit_c/src/link.rs) find no counterpart, it says which files disagree about what.
 pub fn link(session: &Session, words: &[OsString], made: &[Made]) -> Outcome<()> {
-    let run = |more: &[&str]| {
-        let mut command = session.compiler.command();
-        let run = command.args(words).args(more).env("LC_ALL", "C").output();
-        run.map_err(|e| Failure::error(format!("cannot run '{}': {}", session.compiler.name(), reason(&e))))
-    };
     let differences = layouts::differences(session, words);
     if !differences.is_empty() {
         report::note(&differences);
         return Err(Failure::reported());
     }
+    let guarded = first_only::guard(session, words, made)?;
+    let (words, made) = (&guarded.words[..], &guarded.made[..]);
+    let run = |more: &[&str]| {
+        let mut command = session.compiler.command();
+        let run = command.args(words).args(more).env("LC_ALL", "C").output();
+        run.map_err(|e| Failure::error(format!("cannot run '{}': {}", session.compiler.name(), reason(&e))))
+    };
     let mut out = run(&[])?;
     // Atomic objects of 16 bytes need a library of the compiler's, which no other program has to
     // have.
@@ -48,7 +50,7 @@ pub fn link(session: &Session, words: &[OsString], made: &[Made]) -> Outcome<()>
     let said = String::from_utf8_lossy(&out.stderr);
     if out.status.success() {
         report::note(&said);
-        report::note(&shared::warning(session, words));
+        report::note(&shared::warning(session, &guarded.shared));
         return Ok(());
     }
     let explained = mismatch::explain(&said, words, made);

@@ -20,6 +20,10 @@ pub struct Compiling {
 pub fn start(session: &Session, c: String, source: &Path, kind: &str, output: &OsStr) -> Outcome<Compiling> {
     let mut command = session.compiler.command();
     command.args(words(session)).arg("-I").arg(session.home.runtime_headers());
+    // What is linked with a program that spawns is looked into (first_only/mod.rs).
+    if session.several() || c.contains("lee_process_spawn") {
+        command.arg("-fno-lto");
+    }
     command.arg(kind).arg("-o").arg(output).arg("-");
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|e| Failure::file("run", Path::new(&session.compiler.name()), &e))?;

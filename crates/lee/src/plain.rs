@@ -164,6 +164,9 @@ fn assemble(session: &Session, job: &Job, c: &str) -> Outcome<Option<String>> {
     command.args(job.flags.iter().filter(|f| for_code(f)));
     // What we emit spells types in its own way.
     command.args(["-std=gnu17", "-w", "-undef", "-fno-strict-aliasing", "-x", "c"]);
+    if session.several() {
+        command.arg("-fno-lto"); // as in `object::start`
+    }
     command.arg(job.kind).arg("-o").arg(job.output).arg("-");
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = start(session, command)?;

@@ -54,40 +54,6 @@ fn an_extern_declaration_defines_an_inline_function() {
     run(&mut Command::new(folder.join("program"))).expect(0);
 }
 
-/// What another compiler made has its variables once for all processes: the linked ones are named.
-#[test]
-fn variables_that_all_processes_share() {
-    let folder = fresh("link-shared");
-    let write = |name: &str, text: &str| fs::write(folder.join(name), text).expect("written");
-    write("used.c", "static int count;\nconst int fixed = 3;\nint c_count(void) { return count += fixed; }\n");
-    write("unused.c", "int other;\nint c_other(void) { return other++; }\n");
-    let process = "process int child(int n) { return c_count() + n; }\n";
-    let main = |spawns: bool| {
-        let (before, run) = if spawns { (process, "wait(spawn child(0)).status") } else { ("", "c_count()") };
-        format!(
-            "#include <lee/process.lh>\ntrusted int c_count(void);\n{before}int main(void) {{ return {run} - 3; }}\n"
-        )
-    };
-    let compiler = tools::compiler(tools::Family::Gcc);
-    for file in ["used", "unused"] {
-        let c = format!("{file}.c");
-        run(Command::new(&compiler).current_dir(&folder).args(["-c", &c])).expect(0);
-    }
-    run(Command::new("ar").current_dir(&folder).args(["rcs", "libc_parts.a", "used.o", "unused.o"])).expect(0);
-    write("main.lee", &main(true));
-    for words in [&["build", "main.lee", "libc_parts.a"][..], &["cc", "-o", "main", "main.lee", "libc_parts.a"]] {
-        let said = lee_in(&folder, words).expect(0).err;
-        assert!(said.contains("warning: all processes share `count` (libc_parts.a(used.o)), because"), "{said}");
-        assert!(!said.contains("other") && !said.contains("fixed"), "{said}");
-        run(&mut Command::new(folder.join("main"))).expect(0);
-    }
-    let said = lee_in(&folder, &["build", "main.lee", "used.o", "unused.o"]).expect(0).err;
-    assert!(said.contains("`count` (used.o), `other` (unused.o), because"), "{said}");
-    assert_eq!(lee_in(&folder, &["build", "-Wno-shared-variables", "main.lee", "used.o"]).expect(0).err, "");
-    write("main.lee", &main(false));
-    assert_eq!(lee_in(&folder, &["build", "main.lee", "libc_parts.a"]).expect(0).err, "");
-}
-
 /// Processes of a program of several files, one of them of C, each with variables of its own; an
 /// object that was compiled for programs of one process is found out.
 #[test]

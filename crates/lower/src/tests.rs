@@ -162,6 +162,7 @@ impl Maker {
             inline: Default::default(),
             old_style: false,
             allows: Default::default(),
+            reentrant: false,
             body,
             is_process: false,
             used: true,

@@ -512,6 +512,7 @@ impl Parser<'_> {
             inline: Default::default(),
             old_style: false,
             allows: Default::default(),
+            reentrant: false,
             body: None,
             is_process: false,
             used: true,

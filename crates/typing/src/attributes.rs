@@ -9,7 +9,7 @@
 use crate::c_library::is_system_symbol;
 use crate::checker::Checker;
 use crate::codes;
-use crate::specs::Declared;
+use crate::specs::{Declared, Place};
 use crate::types::*;
 use source::Span;
 use syntax::ast;
@@ -84,7 +84,7 @@ impl Checker<'_> {
                 }
                 continue;
             }
-            if self.map.is_system(attr.span.lo) || attr.namespace.is_some_and(|n| n.as_str() == "lee") {
+            if self.map.is_system(attr.span.lo) || is_lee(attr) {
                 continue;
             }
             let help = REFUSED.iter().find(|(refused, _)| *refused == name).map(|(_, help)| *help);
@@ -146,6 +146,16 @@ impl Checker<'_> {
                 continue;
             }
             match attr.name.as_str() {
+                "reentrant" if is_lee(attr) && carrier != Carrier::Function => {
+                    let message =
+                        "`lee::reentrant` says that a C function may be called in every process; this is a variable";
+                    self.error_help(
+                        codes::DECLARATION,
+                        attr.span,
+                        message,
+                        "write it at the declaration of the function",
+                    );
+                }
                 "section" => {
                     if addresses {
                         let message = "only a constant of plain numbers has a section of its own";
@@ -165,6 +175,33 @@ impl Checker<'_> {
                 _ => {}
             }
         }
+    }
+
+    /// Whether the declaration of a function says `[[lee::reentrant]]`, which is a promise about code
+    /// that Leeward did not compile.
+    pub(crate) fn is_reentrant(
+        &mut self,
+        specs: &ast::DeclSpecs,
+        declarator: &ast::Declarator,
+        place: Place,
+        defined: bool,
+    ) -> bool {
+        let mut attrs = specs.attrs.iter().chain(&declarator.attrs);
+        let Some(attr) = attrs.find(|attr| is_lee(attr) && attr.name.as_str() == "reentrant") else { return false };
+        let of_c = self.options.plain_c || place.trusted || place.foreign;
+        if of_c && !defined {
+            return true;
+        }
+        if !self.options.plain_c && !self.map.is_system(attr.span.lo) {
+            let message = "`lee::reentrant` is a promise about a function that Leeward does not compile: each process \
+                           has variables of its own for this one";
+            let help = match of_c {
+                true => "leave the attribute out",
+                false => "leave the attribute out, or declare C's function `trusted` or in `extern \"C\"`",
+            };
+            self.error_help(codes::DECLARATION, attr.span, message, help);
+        }
+        false
     }
 
     /// A section is one for data or code of that kind, so that nobody runs data or writes what must
@@ -250,6 +287,10 @@ impl Checker<'_> {
             "choose another name, or define it outside `extern \"C\"`",
         );
     }
+}
+
+fn is_lee(attr: &ast::Attribute) -> bool {
+    attr.namespace.is_some_and(|namespace| namespace.as_str() == "lee")
 }
 
 fn string_argument(attr: &ast::Attribute) -> Option<String> {

@@ -16,10 +16,15 @@ const NAMES: &str = include_str!("c_library.txt");
 /// Whether a symbol of this name may be called or owned by libc, the C compiler's support code or
 /// the runtime.
 pub fn is_system_symbol(name: &str) -> bool {
-    static SET: LazyLock<FxHashSet<&str>> = LazyLock::new(|| NAMES.lines().collect());
     let reserved =
         name.strip_prefix('_').is_some_and(|rest| rest.starts_with(|c: char| c == '_' || c.is_ascii_uppercase()));
-    reserved || name.starts_with("lee_") || SET.contains(name)
+    reserved || name.starts_with("lee_") || is_listed(name)
+}
+
+/// Whether libc exports it, and it does not begin with `__`.
+pub fn is_listed(name: &str) -> bool {
+    static SET: LazyLock<FxHashSet<&str>> = LazyLock::new(|| NAMES.lines().collect());
+    SET.contains(name)
 }
 
 /// The symbol of a function or variable of the program whose name is one of those: it cannot be

@@ -315,6 +315,29 @@ impl Checker<'_> {
         place: Place,
         defined: bool,
     ) -> FuncId {
+        // One declaration that says so is enough: others may be in headers that the program cannot
+        // change. A trusted one hides a foreign one.
+        let before = match self.scopes.lookup_file(name.name) {
+            Some((Entity::Func(old), _)) => self.program.functions.get(old.0 as usize).is_some_and(|f| f.reentrant),
+            _ => false,
+        };
+        let says = self.is_reentrant(specs, declarator, place, defined);
+        let id = self.declare_unpromised(name, declared, specs, declarator, place, defined);
+        if let Some(function) = self.program.functions.get_mut(id.0 as usize) {
+            function.reentrant |= before || says;
+        }
+        id
+    }
+
+    fn declare_unpromised(
+        &mut self,
+        name: ast::Ident,
+        declared: &Declared,
+        specs: &ast::DeclSpecs,
+        declarator: &ast::Declarator,
+        place: Place,
+        defined: bool,
+    ) -> FuncId {
         if self.options.plain_c {
             return self.declare_c_function(name, declared, specs, declarator, defined);
         }
@@ -434,6 +457,7 @@ impl Checker<'_> {
             inline,
             old_style: false,
             allows: Default::default(),
+            reentrant: false,
             span: name.span,
         });
         if declared.regions.iter().any(Option::is_some) {

@@ -187,6 +187,7 @@ impl Checker<'_> {
                     inline: Inlining::default(),
                     old_style: false,
                     allows: Default::default(),
+                    reentrant: false,
                     span: name.span,
                 });
                 id
@@ -333,6 +334,7 @@ impl Checker<'_> {
             inline: Inlining::default(),
             old_style: false,
             allows: Default::default(),
+            reentrant: false,
             span,
         });
         self.scopes.declare_file(name, Entity::Func(id), span);

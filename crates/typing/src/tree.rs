@@ -158,6 +158,8 @@ pub struct Function {
     pub old_style: bool,
     /// What its definition allows while it is ported.
     pub allows: Allows,
+    /// `[[lee::reentrant]]`: C's function may be called in every process.
+    pub reentrant: bool,
     /// Where it is declared.
     pub span: Span,
 }
