@@ -109,13 +109,14 @@ pub struct Trees {
     pub typed: typing::tree::Program,
 }
 
-/// Checks a unit and keeps its trees. If the types are right, the analyses have run, too.
+/// Checks a unit and keeps its trees. If all types are right, the analyses have run, too.
 pub fn trees(map: &SourceMap, settings: &Settings, sink: &mut Sink) -> Result<Trees, String> {
     let mut parsing = ParseOptions::new(settings.dialect);
     parsing.library_dir = settings.library.clone();
     let ast = syntax::parse(map, parsing, sink);
     let mut options = typing_options(settings);
-    analysed(&ast, map, settings, &mut options, What::default(), sink, &mut Timer::default())?;
+    let what = What { staged: true, ..What::default() };
+    analysed(&ast, map, settings, &mut options, what, sink, &mut Timer::default())?;
     // Lowering has taken the tree.
     let typed = typing::check(&ast, map, &options, &mut Sink::default());
     Ok(Trees { ast, typed })
@@ -168,7 +169,7 @@ fn compile_tree(
             _ => Some(Product::Nothing),
         });
     }
-    let what = What { regions: until == Until::Mir, bypass: false };
+    let what = What { regions: until == Until::Mir, ..What::default() };
     let Some(mut mir) = analysed(&unit, map, settings, &mut types, what, sink, timer)? else { return Ok(None) };
     if (settings.remove_checks || settings.stack_promote > 0) && !sink.has_errors() {
         let explain = until == Until::Checks;
@@ -220,6 +221,8 @@ struct What {
     regions: bool,
     /// What the analyses report is ignored.
     bypass: bool,
+    /// The analyses run only once all types are right: what is missing in them comes first.
+    staged: bool,
 }
 
 /// From the syntax tree to MIR with its instances, as the back ends get it; `None` if the types are
@@ -240,7 +243,7 @@ fn analysed(
         let before = sink.all.len();
         let tree = timer.pass("check types", || typing::check(unit, map, types, sink));
         if sink.has_errors() {
-            if !what.bypass {
+            if !what.bypass && !what.staged {
                 elsewhere(tree, sink, analyses, timer);
             }
             return Ok(None);
@@ -343,7 +346,7 @@ pub fn interpreted(
     let unit = timer.pass("parse", || syntax::parse(map, parsing, sink));
     let library = settings.library.clone();
     let mut types = typing::Options { plain_c: false, library, ..typing_options(settings) };
-    let what = What { regions: false, bypass: how.bypass };
+    let what = What { bypass: how.bypass, ..What::default() };
     let Some(mut mir) = analysed(&unit, map, settings, &mut types, what, sink, timer)? else { return Ok(None) };
     if sink.has_errors() {
         return Ok(None);

@@ -5,6 +5,7 @@ use crate::uses::{self, At, Writes};
 use flow::ranges::terms::int_range;
 use mir::cfg::{Cfg, Dominators};
 use mir::ir::*;
+use std::collections::BTreeSet;
 use typing::types::{Ty, TyKind};
 
 /// Loops with more than this are not copied.
@@ -202,10 +203,11 @@ pub fn natural(cfg: &Cfg, dominators: &Dominators) -> Vec<Vec<usize>> {
 
 fn members(cfg: &Cfg, head: BlockId, latches: &[BlockId]) -> Vec<usize> {
     let mut blocks = vec![head.0 as usize];
+    let mut seen = BTreeSet::from([head.0 as usize]);
     let mut work = latches.to_vec();
     while let Some(block) = work.pop() {
         let n = block.0 as usize;
-        if blocks.contains(&n) {
+        if !seen.insert(n) {
             continue;
         }
         blocks.push(n);
