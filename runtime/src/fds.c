@@ -112,16 +112,21 @@ int lee_fd_made(int fd, unsigned kind) {
     return lee_fd_replaced(fd, kind, 0);
 }
 
+/* With the lock. */
+static void begin(struct fd *known, int fd, unsigned kind, uint32_t life) {
+    own(known, fd);
+    uint32_t generation = next_generation();
+    atomic_store_explicit(&known->kind, kind, memory_order_relaxed);
+    atomic_store_explicit(&known->generation, generation, memory_order_relaxed);
+    atomic_store_explicit(&known->life, life != 0 ? life : generation, memory_order_relaxed);
+}
+
 int lee_fd_replaced(int fd, unsigned kind, uint32_t life) {
     int error = errno;
     struct fd *known = place(fd);
     if (known != NULL) {
         lee_lock();
-        own(known, fd);
-        uint32_t generation = next_generation();
-        atomic_store_explicit(&known->kind, kind, memory_order_relaxed);
-        atomic_store_explicit(&known->generation, generation, memory_order_relaxed);
-        atomic_store_explicit(&known->life, life != 0 ? life : generation, memory_order_relaxed);
+        begin(known, fd, kind, life);
         lee_unlock();
         if (lee_process_is_spawned())
             lee_process_ask(LEE_GROUP_DESCRIPTORS, 0); /* it is on a list, whoever ends */
@@ -130,10 +135,24 @@ int lee_fd_replaced(int fd, unsigned kind, uint32_t life) {
     return fd;
 }
 
-void lee_fd_closes(int fd) {
+bool lee_fd_own_for_c(int fd, uint32_t life) {
+    int error = errno;
+    bool room = true;
+    struct fd *known = place(fd);
+    if (known != NULL) {
+        lee_lock();
+        room = !lee_process_is_spawned() || lee_process_has_room(lee_process, LEE_GROUP_DESCRIPTORS, 1);
+        if (room)
+            begin(known, fd, 0, life);
+        lee_unlock();
+    }
+    errno = room ? error : EMFILE;
+    return room;
+}
+
+/* With the lock. */
+static void forget(int fd) {
     struct fd *known = find(fd);
-    lee_lock();
-    lee_reactor_closes(fd);
     if (known != NULL) {
         disown(known);
         atomic_store_explicit(&known->owner, NULL, memory_order_relaxed);
@@ -141,6 +160,18 @@ void lee_fd_closes(int fd) {
         atomic_store_explicit(&known->life, 0, memory_order_relaxed);
         atomic_store_explicit(&known->kind, 0, memory_order_relaxed);
     }
+}
+
+void lee_fd_forget(int fd) {
+    lee_lock();
+    forget(fd);
+    lee_unlock();
+}
+
+void lee_fd_closes(int fd) {
+    lee_lock();
+    lee_reactor_closes(fd);
+    forget(fd);
     lee_unlock();
 }
 
@@ -204,6 +235,14 @@ bool lee_fd_is_mine_slowly(int fd, bool strictly) {
         return true;
     errno = EBADF;
     return false;
+}
+
+bool lee_fd_is_c_to_close(int fd) {
+    if (!lee_fds_guarded)
+        return true;
+    const struct fd *known = find(fd);
+    bool unknown = lee_fd_generation(fd) == 0 && (known == NULL || owner_of(known) == NULL) && fd > STDERR_FILENO;
+    return unknown || lee_fd_is_mine_slowly(fd, true);
 }
 
 void lee_fd_note(int fd) {

@@ -158,6 +158,7 @@ void io_claim_slowly(struct lee_file *f) {
 }
 #endif
 
+#ifndef LEE_NO_GC
 /* The task in the middle of a call does not go on. */
 static void stop_use(struct lee_file *f) {
     if (f->use == NULL)
@@ -166,6 +167,7 @@ static void stop_use(struct lee_file *f) {
     f->waiting = NULL;
     end_use(use);
 }
+#endif
 
 static void unlink_file(struct lee_file *f) {
     if (f->previous != NULL)
@@ -595,16 +597,20 @@ void io_reap(void) {
     lee_unlock();
 }
 
-static void leave_child(struct lee_file *f) {
-    if (f->child == 0)
-        return;
+void io_leave_child(pid_t child) {
     lee_lock();
     pid_t *place = lee_vector_add(&left, sizeof *place);
     if (place != NULL)
-        *place = f->child;
+        *place = child;
     lee_unlock();
-    f->child = 0;
     io_reap();
+}
+
+static void leave_child(struct lee_file *f) {
+    pid_t child = f->child;
+    f->child = 0;
+    if (child != 0)
+        io_leave_child(child);
 }
 
 int lee_io_fclose(struct lee_file *f) {

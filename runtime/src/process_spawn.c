@@ -274,6 +274,8 @@ static void release(struct lee_process *process, bool standing) {
         lee_exchange_end(process);
     if (lee_frozen_end != NULL)
         lee_frozen_end(process);
+    if (lee_c_files_end != NULL) /* before their buffers are freed */
+        lee_c_files_end(process);
     if (lee_c_memory_end != NULL)
         lee_c_memory_end(process);
     if (lee_files_end != NULL)
@@ -508,8 +510,11 @@ static struct lee_pid *spawn(struct lee_pid *pid, const struct lee_site *site, i
             lee_fault_memory(site, LEE_STACK_BYTES);
         return NULL;
     }
-    if (!lee_processes_used) /* there is one worker still */
+    if (!lee_processes_used) { /* there is one worker still */
+        lee_first_process = lee_process_self();
+        lee_program = getpid();
         lee_processes_used = lee_fds_guarded = true;
+    }
     record->count = 2;
     record->process = process;
     process->tasks.first.site = site;

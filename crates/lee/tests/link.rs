@@ -140,6 +140,22 @@ fn memory_of_c_in_processes() {
     }
 }
 
+/// What C code of a process opens is the process's: closed at its end, and not by another's C code.
+#[test]
+fn descriptors_of_c_in_processes() {
+    let folder = fresh("link-c-descriptors");
+    for file in ["opens.lee", "opens.c"] {
+        fs::copy(root().join("tests/processes").join(file), folder.join(file)).expect("copied");
+    }
+    for options in [&["build"][..], &["build", "--release"]] {
+        lee_in(&folder, &[options, &["-o", "program", "opens.lee", "opens.c"]].concat()).expect(0);
+        for workers in ["1", "4"] {
+            let out = run(Command::new(folder.join("program")).env("LEE_WORKERS", workers)).expect(0).out;
+            assert_eq!(out, "77, and 0 more\n1 20\n1 0 0\n1131 1131\n3 42\n20\n", "{options:?}, {workers}");
+        }
+    }
+}
+
 const BUFFER_H: &str = "#include <lee/compat.h>\nstruct buf { char *fat data; int used; };\n\
     void fill(struct buf *b);\nint get(struct buf *b, int i);\nint first(const char *fat text);\n";
 const BUFFER: &str = "#include \"buffer.h\"\n#include <stdlib.h>\n\
