@@ -496,6 +496,18 @@ int lee_c_closedir(DIR *directory) {
     return closedir(directory);
 }
 
+void lee_c_files_begin(void) {
+    DIR *all = opendir("/proc/self/fd");
+    const struct dirent *entry;
+    while (all != NULL && (entry = readdir(all)) != NULL) {
+        int fd = atoi(entry->d_name);
+        if (fd > STDERR_FILENO && fd != dirfd(all) && lee_fd_generation(fd) == 0)
+            lee_fd_made(fd, 0);
+    }
+    if (all != NULL)
+        closedir(all);
+}
+
 /* Its process ends: what it holds is written as far as that needs no waiting. */
 static void end_file(FILE *file, struct opened opened) {
     int fd = fileno(file);

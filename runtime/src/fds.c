@@ -3,8 +3,10 @@
 #include "errno_here.h"
 #include "fds.h"
 
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "io_file.h"
@@ -16,7 +18,8 @@
 enum {
     PART = 256,
     PARTS = 4096, /* more descriptors than a program has by far; what lies beyond is not known */
-    KEPT = 128    /* among the kinds */
+    KEPT = 128,   /* among the kinds */
+    NOTED_SOON = 1000000 /* nanoseconds */
 };
 #define CLOSES 0x80000000u
 
@@ -237,12 +240,23 @@ bool lee_fd_is_mine_slowly(int fd, bool strictly) {
     return false;
 }
 
+static bool is_unknown(int fd) {
+    const struct fd *known = find(fd);
+    return lee_fd_generation(fd) == 0 && (known == NULL || owner_of(known) == NULL) && fd > STDERR_FILENO;
+}
+
+/* A number that is open and not known may be one that another thread has just been given by the
+ * system, and has not noted yet. So after a moment it is looked at again: it stays open meanwhile. */
 bool lee_fd_is_c_to_close(int fd) {
     if (!lee_fds_guarded)
         return true;
-    const struct fd *known = find(fd);
-    bool unknown = lee_fd_generation(fd) == 0 && (known == NULL || owner_of(known) == NULL) && fd > STDERR_FILENO;
-    return unknown || lee_fd_is_mine_slowly(fd, true);
+    if (!is_unknown(fd))
+        return lee_fd_is_mine_slowly(fd, true);
+    if (fcntl(fd, F_GETFD) < 0)
+        return false;
+    if (lee_many)
+        nanosleep(&(struct timespec){.tv_nsec = NOTED_SOON}, NULL);
+    return is_unknown(fd) || lee_fd_is_mine_slowly(fd, true);
 }
 
 void lee_fd_note(int fd) {
