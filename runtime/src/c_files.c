@@ -15,10 +15,12 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -41,7 +43,15 @@ static bool is_outside(void) {
 /* --- descriptors ------------------------------------------------------------------------------ */
 
 static int made_with(int fd, uint32_t life) {
-    if (fd < 0 || is_outside() || lee_fd_own_for_c(fd, life))
+    if (fd < 0 || is_child())
+        return fd;
+    if (is_thread_of_c()) {
+        int error = errno;
+        lee_fd_of_thread(fd);
+        errno = error;
+        return fd;
+    }
+    if (lee_fd_own_for_c(fd, life))
         return fd;
     close(fd);
     errno = EMFILE;
@@ -53,8 +63,13 @@ static int made(int fd) {
 }
 
 static int made_two(int result, int fds[2]) {
-    if (result != 0 || is_outside())
+    if (result != 0)
         return result;
+    if (is_outside()) {
+        made(fds[0]);
+        made(fds[1]);
+        return 0;
+    }
     bool first = lee_fd_own_for_c(fds[0], 0);
     if (first && lee_fd_own_for_c(fds[1], 0))
         return 0;
@@ -162,6 +177,30 @@ int lee_c_posix_openpt(int flags) {
     return made(posix_openpt(flags));
 }
 
+/* Those that a message brought. One that would break a limit is closed, and its number is -1. */
+ssize_t lee_c_recvmsg(int fd, struct msghdr *message, int flags) {
+    ssize_t got = recvmsg(fd, message, flags);
+    if (got < 0 || message->msg_controllen == 0 || is_outside())
+        return got;
+    for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part != NULL; part = CMSG_NXTHDR(message, part)) {
+        bool descriptors = part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS;
+        size_t count = descriptors ? (part->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
+        for (size_t i = 0; i < count; i++) {
+            unsigned char *place = CMSG_DATA(part) + i * sizeof(int);
+            int number;
+            memcpy(&number, place, sizeof number);
+            number = made(number);
+            memcpy(place, &number, sizeof number);
+        }
+    }
+    return got;
+}
+
+int lee_c_signalfd(int fd, const sigset_t *signals, int flags) {
+    int got = signalfd(fd, signals, flags);
+    return fd == -1 ? made(got) : got;
+}
+
 /* `to` has the open file of `fd` from here on: whether it waits is changed through either. */
 static int made_from(int fd, int to) {
     lee_fd_drop_kind(fd, LEE_FD_BLOCKS);
@@ -191,7 +230,7 @@ static int dup_to(int fd, int to, int flags, bool two) {
         return two ? dup2(fd, to) : dup3(fd, to, flags);
     if (lee_fds_guarded && fcntl(to, F_GETFD) < 0)
         return dup_to_free(fd, to, flags);
-    if (!lee_fd_is_c_to_close(to))
+    if (!lee_fd_is_mine_to_close(to))
         return -1;
     uint32_t life = lee_fd_life(to);
     lee_fd_closes(to);
@@ -228,7 +267,7 @@ int lee_c_close(int fd) {
         lee_fd_forget(fd);
         return close(fd);
     }
-    return lee_fd_is_c_to_close(fd) ? lee_fd_close(fd) : -1;
+    return lee_fd_is_mine_to_close(fd) ? lee_fd_close(fd) : -1;
 }
 
 /* --- files and directories -------------------------------------------------------------------- */
@@ -319,7 +358,7 @@ static FILE *opened_file(FILE *file, unsigned child) {
 /* The number is the process's from here on, to be closed with a file, unless it is another's: then
  * `*life` is 0. False: a limit. */
 static bool adopted(int fd, uint32_t *life) {
-    bool own = lee_fd_is_c_to_close(fd);
+    bool own = lee_fd_is_mine_to_close(fd);
     if (own && lee_fd_generation(fd) == 0 && !lee_fd_own_for_c(fd, 0))
         return false;
     *life = own ? lee_fd_life(fd) : 0;
@@ -356,7 +395,7 @@ FILE *lee_c_freopen(const char *path, const char *mode, FILE *file) {
     if (is_outside() || fd < 0)
         return freopen(path, mode, file);
     bool known = unlisted(file, &opened);
-    if (known ? !may_close(fd, opened.life) : !lee_fd_is_c_to_close(fd)) {
+    if (known ? !may_close(fd, opened.life) : !lee_fd_is_mine_to_close(fd)) {
         if (known)
             drop_memory(file); /* where it cannot be opened again, it is closed */
         errno = EBADF;
@@ -412,7 +451,7 @@ int lee_c_fclose(FILE *file) {
         return result;
     }
     int fd = fileno(file); /* of what only has memory: -1 */
-    if (fd >= 0 && !lee_fd_is_c_to_close(fd))
+    if (fd >= 0 && !lee_fd_is_mine_to_close(fd))
         return EOF;
     if (fd >= 0)
         lee_fd_closes(fd);
@@ -425,7 +464,7 @@ int lee_c_pclose(FILE *file) {
     if (is_outside())
         return pclose(file);
     if (!unlisted(file, &opened)) {
-        if (!lee_fd_is_c_to_close(fileno(file)))
+        if (!lee_fd_is_mine_to_close(fileno(file)))
             return -1;
         lee_fd_closes(fileno(file));
         return pclose(file);
@@ -466,7 +505,7 @@ DIR *lee_c_fdopendir(int fd) {
     uint32_t life;
     if (is_outside())
         return fdopendir(fd);
-    if (!lee_fd_is_c_to_close(fd) || !adopted(fd, &life))
+    if (!lee_fd_is_mine_to_close(fd) || !adopted(fd, &life))
         return NULL;
     DIR *directory = fdopendir(fd);
     return directory == NULL ? NULL : opened_directory(directory, life);
@@ -489,23 +528,11 @@ int lee_c_closedir(DIR *directory) {
     if (directory != NULL && unlisted(directory, &opened))
         return close_directory(directory, opened);
     int fd = directory != NULL ? dirfd(directory) : -1;
-    if (fd >= 0 && !lee_fd_is_c_to_close(fd))
+    if (fd >= 0 && !lee_fd_is_mine_to_close(fd))
         return -1;
     if (fd >= 0)
         lee_fd_closes(fd);
     return closedir(directory);
-}
-
-void lee_c_files_begin(void) {
-    DIR *all = opendir("/proc/self/fd");
-    const struct dirent *entry;
-    while (all != NULL && (entry = readdir(all)) != NULL) {
-        int fd = atoi(entry->d_name);
-        if (fd > STDERR_FILENO && fd != dirfd(all) && lee_fd_generation(fd) == 0)
-            lee_fd_made(fd, 0);
-    }
-    if (all != NULL)
-        closedir(all);
 }
 
 /* Its process ends: what it holds is written as far as that needs no waiting. */

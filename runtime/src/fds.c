@@ -3,10 +3,8 @@
 #include "errno_here.h"
 #include "fds.h"
 
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "io_file.h"
@@ -18,8 +16,7 @@
 enum {
     PART = 256,
     PARTS = 4096, /* more descriptors than a program has by far; what lies beyond is not known */
-    KEPT = 128,   /* among the kinds */
-    NOTED_SOON = 1000000 /* nanoseconds */
+    KEPT = 128    /* among the kinds */
 };
 #define CLOSES 0x80000000u
 
@@ -34,6 +31,8 @@ struct fd {
 
 /* Of a descriptor that is on its way, and of one that is held and closes later. */
 static struct lee_process nobody, closing;
+/* Of one that a thread of C's opened: all processes may use and close it. */
+static struct lee_process threads;
 bool lee_fds_guarded;
 
 /* Other workers read it without the lock: once there are any, it is set. */
@@ -72,7 +71,7 @@ static struct lee_process *owner_of(const struct fd *known) {
 /* It is nobody's on any list. */
 static void disown(struct fd *known) {
     struct lee_process *owner = owner_of(known);
-    if (owner == NULL || owner == &nobody || owner == &closing)
+    if (owner == NULL || owner == &nobody || owner == &closing || owner == &threads)
         return;
     if (known->previous != 0)
         find(known->previous - 1)->next = known->next;
@@ -151,6 +150,16 @@ bool lee_fd_own_for_c(int fd, uint32_t life) {
     }
     errno = room ? error : EMFILE;
     return room;
+}
+
+void lee_fd_of_thread(int fd) {
+    struct fd *known = place(fd);
+    lee_lock();
+    if (known != NULL) {
+        begin(known, fd, 0, 0);
+        atomic_store_explicit(&known->owner, &threads, memory_order_relaxed);
+    }
+    lee_unlock();
 }
 
 /* With the lock. */
@@ -234,29 +243,10 @@ bool lee_fd_is_mine_slowly(int fd, bool strictly) {
     const struct fd *known = find(fd);
     struct lee_process *owner = known != NULL ? owner_of(known) : NULL, *self = lee_process_is_spawned() ? lee_process : NULL;
     bool kept = (lee_fd_kind(fd) & KEPT) != 0;
-    if (!kept && (owner == self || (owner == NULL && !strictly && fd >= 0 && fd <= STDERR_FILENO)))
+    if (!kept && (owner == self || owner == &threads || (owner == NULL && !strictly && fd >= 0 && fd <= STDERR_FILENO)))
         return true;
     errno = EBADF;
     return false;
-}
-
-static bool is_unknown(int fd) {
-    const struct fd *known = find(fd);
-    return lee_fd_generation(fd) == 0 && (known == NULL || owner_of(known) == NULL) && fd > STDERR_FILENO;
-}
-
-/* A number that is open and not known may be one that another thread has just been given by the
- * system, and has not noted yet. So after a moment it is looked at again: it stays open meanwhile. */
-bool lee_fd_is_c_to_close(int fd) {
-    if (!lee_fds_guarded)
-        return true;
-    if (!is_unknown(fd))
-        return lee_fd_is_mine_slowly(fd, true);
-    if (fcntl(fd, F_GETFD) < 0)
-        return false;
-    if (lee_many)
-        nanosleep(&(struct timespec){.tv_nsec = NOTED_SOON}, NULL);
-    return is_unknown(fd) || lee_fd_is_mine_slowly(fd, true);
 }
 
 void lee_fd_note(int fd) {

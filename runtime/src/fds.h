@@ -56,10 +56,8 @@ bool lee_fd_receive(int fd, uint32_t *life);
  * unless it is 0; false and EMFILE, and nothing changes, if that would break a limit: C code is not
  * stopped in the middle of its work. */
 bool lee_fd_own_for_c(int fd, uint32_t life);
-/* Whether C code of the running process may close it. It may if no call that the runtime knows made
- * it, too: a library's may have. Else EBADF. */
-bool lee_fd_is_c_to_close(int fd);
-/* A thread that C made, which may wake no task, closes it. */
+/* A thread that C made, which is not a process and may wake no task, opened it, or closes it. */
+void lee_fd_of_thread(int fd);
 void lee_fd_forget(int fd);
 /* 0: it is not known. */
 uint32_t lee_fd_life(int fd);

@@ -157,8 +157,6 @@ void lee_files_end(struct lee_process *process) __attribute__((weak));
 void lee_fds_end(struct lee_process *process) __attribute__((weak));
 /* channel.c: closes the ends of channels that a process has. */
 void lee_channels_end(struct lee_process *process) __attribute__((weak));
-/* c_files.c: the program is about to spawn its first process: what is open now is the first one's. */
-void lee_c_files_begin(void) __attribute__((weak));
 /* c_files.c: closes what C code of a process opened as FILE and DIR. */
 void lee_c_files_end(struct lee_process *process) __attribute__((weak));
 /* c_memory.c: frees what C code of a process allocated. */

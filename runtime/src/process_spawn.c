@@ -513,8 +513,6 @@ static struct lee_pid *spawn(struct lee_pid *pid, const struct lee_site *site, i
     if (!lee_processes_used) { /* there is one worker still */
         lee_first_process = lee_process_self();
         lee_program = getpid();
-        if (lee_c_files_begin != NULL)
-            lee_c_files_begin();
         lee_processes_used = lee_fds_guarded = true;
     }
     record->count = 2;

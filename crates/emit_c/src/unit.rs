@@ -71,6 +71,8 @@ const C_FILES: &[&str] = &[
     "inotify_init1",
     "memfd_create",
     "posix_openpt",
+    "signalfd",
+    "recvmsg",
     "close",
     "fopen",
     "fdopen",

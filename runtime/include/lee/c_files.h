@@ -2,8 +2,8 @@
  * processes: the process that calls has the descriptors that they make, until it closes them or
  * ends.
  *
- * Promises: what closes or replaces a descriptor does so with the calling process's own, and with
- * those that no call that the runtime knows made; else it fails with EBADF. A limit on descriptors
+ * Promises: what closes or replaces a descriptor does so with the calling process's own; else it
+ * fails with EBADF. What no call that the runtime knows made is the first process's. A limit on descriptors
  * that refuses one is EMFILE. The numbers and files are the system's and libc's, so a library may
  * use them. In a child that `fork` made, and in threads that C made, they are C's: these belong to
  * no process. */
@@ -11,6 +11,7 @@
 #define LEE_C_FILES_H
 
 #include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -44,6 +45,8 @@ int lee_c_inotify_init(void);
 int lee_c_inotify_init1(int flags);
 int lee_c_memfd_create(const char *name, unsigned flags);
 int lee_c_posix_openpt(int flags);
+int lee_c_signalfd(int fd, const sigset_t *signals, int flags);
+ssize_t lee_c_recvmsg(int fd, struct msghdr *message, int flags);
 int lee_c_close(int fd);
 
 FILE *lee_c_fopen(const char *path, const char *mode);
