@@ -156,6 +156,42 @@ fn descriptors_of_c_in_processes() {
     }
 }
 
+/// A `.c` file beside Leeward code defines no function that the runtime calls; others of C's names
+/// it may, and a program of C alone may define all.
+#[test]
+fn c_leaves_the_runtime_its_names() {
+    let write = "#include <stddef.h>\nlong write(int fd, const void *p, size_t n) { return (long)n; }\n\
+        int c_one(void) { return 1; }\n";
+    let other =
+        "#include <stddef.h>\nsize_t strlcpy(char *to, const char *from, size_t n) { *to = *from; return n; }\n\
+        char *basename(const char *p) { return (char *)p; }\nvoid error(int a, int b, const char *c, ...) {}\n\
+        long getline(char **p, size_t *n, void *f) { return -1; }\nint c_one(void) { return 1; }\n";
+    let main =
+        "#include <stdio.h>\ntrusted int c_one(void);\nint main(void) { printf(\"%d\\n\", c_one()); return 0; }\n";
+    let plain = "int c_one(void);\nint main(void) { return c_one() - 1; }\n";
+    let files = [("main.lee", main), ("plain.c", plain), ("write.c", write), ("other.c", other)];
+    let folder = folder_of("link-taken", &files);
+    let refused = |words: &[&str]| {
+        let ran = lee_in(&folder, words).expect(1);
+        let said = ran.err.contains("the program defines `write`, which the runtime calls");
+        assert!(said && ran.err.contains("write.c:2: note: defined here"), "{words:?}: {}", ran.err);
+        assert!(!folder.join("program").exists());
+    };
+    refused(&["build", "-o", "program", "main.lee", "write.c"]);
+    refused(&["build", "--release", "-o", "program", "main.lee", "write.c"]);
+    refused(&["cc", "-o", "program", "main.lee", "write.c"]);
+    lee_in(&folder, &["cc", "-c", "main.lee", "write.c"]).expect(0);
+    run(Command::new("ar").args(["rcs", "libw.a", "write.o"]).current_dir(&folder)).expect(0);
+    refused(&["cc", "-s", "-o", "program", "main.o", "write.o"]);
+    refused(&["cc", "-o", "program", "main.o", "libw.a"]);
+    for words in [&["build"][..], &["cc"]] {
+        lee_in(&folder, &[words, &["-o", "program", "main.lee", "other.c"]].concat()).expect(0);
+        assert_eq!(run(&mut Command::new(folder.join("program"))).expect(0).out, "1\n");
+        lee_in(&folder, &[words, &["-o", "program", "plain.c", "write.c"]].concat()).expect(0);
+        run(&mut Command::new(folder.join("program"))).expect(0);
+    }
+}
+
 const BUFFER_H: &str = "#include <lee/compat.h>\nstruct buf { char *fat data; int used; };\n\
     void fill(struct buf *b);\nint get(struct buf *b, int i);\nint first(const char *fat text);\n";
 const BUFFER: &str = "#include \"buffer.h\"\n#include <stdlib.h>\n\
