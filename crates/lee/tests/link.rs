@@ -192,6 +192,55 @@ fn c_leaves_the_runtime_its_names() {
     }
 }
 
+/// LeakSanitizer does not call lost what a process has that runs when the program ends.
+#[test]
+fn running_processes_leak_nothing() {
+    if !tools::usual_sanitizes() {
+        return tools::skip("sanitizers", "running_processes_leak_nothing", false);
+    }
+    let folder = fresh("link-live");
+    for file in ["live.lee", "live.c"] {
+        fs::copy(root().join("tests/processes").join(file), folder.join(file)).expect("copied");
+    }
+    lee_in(&folder, &["build", "--sanitize", "address", "-o", "program", "live.lee", "live.c"]).expect(0);
+    assert_eq!(run(&mut Command::new(folder.join("program"))).expect(0).out, "42\n");
+}
+
+/// Faults that are not printed any more are counted, and the program says how many at its end.
+#[test]
+fn counted_faults_are_told() {
+    let text = "#include <lee/process.lh>\nprocess int reads(int i) { int t[3] = {1, 2, 3}; return t[i]; }\n\
+        int main(void) {\n    int n = 0;\n    for (int i = 0; i < 20; i++) n += wait(spawn reads(3)).how == FAULTED;\n\
+        \x20   return n - 20;\n}\n";
+    let folder = folder_of("link-counted", &[("many.lee", text)]);
+    lee_in(&folder, &["build", "-o", "program", "many.lee"]).expect(0);
+    let said = run(&mut Command::new(folder.join("program"))).expect(0).err;
+    assert_eq!(said.matches("fault: index 3 out of bounds").count(), 5, "{said}");
+    assert_eq!(said.matches("  more faults at this place are counted, not printed\n").count(), 1, "{said}");
+    assert!(said.ends_with("many.lee:2:57: 15 more faults of processes\n"), "{said}");
+}
+
+/// `noreturn` is part of a function's type, and is shown where files disagree about it.
+#[test]
+fn functions_that_do_not_return_are_shown() {
+    let one = "#include <stdlib.h>\n[[noreturn]] void die(int n) { exit(n); }\n";
+    let two = "void die(int n);\nint main(void) { die(0); return 1; }\n";
+    let folder = folder_of("link-noreturn", &[("one.lee", one), ("two.lee", two)]);
+    let ran = lee_in(&folder, &["build", "-o", "program", "one.lee", "two.lee"]).expect(1);
+    let said = "one.lee:2: note: defined here: [[noreturn]] void (int)\ntwo.lee:1: note: declared here: void (int)\n";
+    assert!(ran.err.contains(said), "{}", ran.err);
+}
+
+/// Code for a C program does not spawn.
+#[test]
+fn single_code_does_not_spawn() {
+    let text = "#include <lee/process.lh>\nprocess int f(void) { return 1; }\n\
+        extern \"C\" int g(void);\nint g(void) { return wait(spawn f()).status; }\n";
+    let folder = folder_of("link-single", &[("one.lee", text)]);
+    let ran = lee_in(&folder, &["build", "--single", "-o", "program", "one.lee"]).expect(1);
+    assert!(ran.err.contains("L0238") && ran.err.contains("one.lee:4:"), "{}", ran.err);
+}
+
 const BUFFER_H: &str = "#include <lee/compat.h>\nstruct buf { char *fat data; int used; };\n\
     void fill(struct buf *b);\nint get(struct buf *b, int i);\nint first(const char *fat text);\n";
 const BUFFER: &str = "#include \"buffer.h\"\n#include <stdlib.h>\n\
