@@ -31,6 +31,8 @@ struct fd {
 
 /* Of a descriptor that is on its way, and of one that is held and closes later. */
 static struct lee_process nobody, closing;
+/* Of one that a thread of C's opened: all processes may use and close it. */
+static struct lee_process threads;
 bool lee_fds_guarded;
 
 /* Other workers read it without the lock: once there are any, it is set. */
@@ -69,7 +71,7 @@ static struct lee_process *owner_of(const struct fd *known) {
 /* It is nobody's on any list. */
 static void disown(struct fd *known) {
     struct lee_process *owner = owner_of(known);
-    if (owner == NULL || owner == &nobody || owner == &closing)
+    if (owner == NULL || owner == &nobody || owner == &closing || owner == &threads)
         return;
     if (known->previous != 0)
         find(known->previous - 1)->next = known->next;
@@ -112,16 +114,21 @@ int lee_fd_made(int fd, unsigned kind) {
     return lee_fd_replaced(fd, kind, 0);
 }
 
+/* With the lock. */
+static void begin(struct fd *known, int fd, unsigned kind, uint32_t life) {
+    own(known, fd);
+    uint32_t generation = next_generation();
+    atomic_store_explicit(&known->kind, kind, memory_order_relaxed);
+    atomic_store_explicit(&known->generation, generation, memory_order_relaxed);
+    atomic_store_explicit(&known->life, life != 0 ? life : generation, memory_order_relaxed);
+}
+
 int lee_fd_replaced(int fd, unsigned kind, uint32_t life) {
     int error = errno;
     struct fd *known = place(fd);
     if (known != NULL) {
         lee_lock();
-        own(known, fd);
-        uint32_t generation = next_generation();
-        atomic_store_explicit(&known->kind, kind, memory_order_relaxed);
-        atomic_store_explicit(&known->generation, generation, memory_order_relaxed);
-        atomic_store_explicit(&known->life, life != 0 ? life : generation, memory_order_relaxed);
+        begin(known, fd, kind, life);
         lee_unlock();
         if (lee_process_is_spawned())
             lee_process_ask(LEE_GROUP_DESCRIPTORS, 0); /* it is on a list, whoever ends */
@@ -130,10 +137,34 @@ int lee_fd_replaced(int fd, unsigned kind, uint32_t life) {
     return fd;
 }
 
-void lee_fd_closes(int fd) {
-    struct fd *known = find(fd);
+bool lee_fd_own_for_c(int fd, uint32_t life) {
+    int error = errno;
+    bool room = true;
+    struct fd *known = place(fd);
+    if (known != NULL) {
+        lee_lock();
+        room = !lee_process_is_spawned() || lee_process_has_room(lee_process, LEE_GROUP_DESCRIPTORS, 1);
+        if (room)
+            begin(known, fd, 0, life);
+        lee_unlock();
+    }
+    errno = room ? error : EMFILE;
+    return room;
+}
+
+void lee_fd_of_thread(int fd) {
+    struct fd *known = place(fd);
     lee_lock();
-    lee_reactor_closes(fd);
+    if (known != NULL) {
+        begin(known, fd, 0, 0);
+        atomic_store_explicit(&known->owner, &threads, memory_order_relaxed);
+    }
+    lee_unlock();
+}
+
+/* With the lock. */
+static void forget(int fd) {
+    struct fd *known = find(fd);
     if (known != NULL) {
         disown(known);
         atomic_store_explicit(&known->owner, NULL, memory_order_relaxed);
@@ -141,6 +172,18 @@ void lee_fd_closes(int fd) {
         atomic_store_explicit(&known->life, 0, memory_order_relaxed);
         atomic_store_explicit(&known->kind, 0, memory_order_relaxed);
     }
+}
+
+void lee_fd_forget(int fd) {
+    lee_lock();
+    forget(fd);
+    lee_unlock();
+}
+
+void lee_fd_closes(int fd) {
+    lee_lock();
+    lee_reactor_closes(fd);
+    forget(fd);
     lee_unlock();
 }
 
@@ -200,7 +243,7 @@ bool lee_fd_is_mine_slowly(int fd, bool strictly) {
     const struct fd *known = find(fd);
     struct lee_process *owner = known != NULL ? owner_of(known) : NULL, *self = lee_process_is_spawned() ? lee_process : NULL;
     bool kept = (lee_fd_kind(fd) & KEPT) != 0;
-    if (!kept && (owner == self || (owner == NULL && !strictly && fd >= 0 && fd <= STDERR_FILENO)))
+    if (!kept && (owner == self || owner == &threads || (owner == NULL && !strictly && fd >= 0 && fd <= STDERR_FILENO)))
         return true;
     errno = EBADF;
     return false;

@@ -52,6 +52,13 @@ int lee_fd_replaced(int fd, unsigned kind, uint32_t life);
 uint32_t lee_fd_send(int fd);
 /* Whether it is still the one that was sent; then it is the running process's, and `*life` is its new one. */
 bool lee_fd_receive(int fd, uint32_t *life);
+/* For C code (c_files.c). The descriptor is the running process's, however it was made, with that life
+ * unless it is 0; false and EMFILE, and nothing changes, if that would break a limit: C code is not
+ * stopped in the middle of its work. */
+bool lee_fd_own_for_c(int fd, uint32_t life);
+/* A thread that C made, which is not a process and may wake no task, opened it, or closes it. */
+void lee_fd_of_thread(int fd);
+void lee_fd_forget(int fd);
 /* 0: it is not known. */
 uint32_t lee_fd_life(int fd);
 /* Whether the number still has that life; else EBADF. A life of 0 says only that it is to be the running process's. */

@@ -591,6 +591,10 @@ static bool fits(struct lee_group *from, int kind, size_t more) {
     return true;
 }
 
+bool lee_group_has_room(struct lee_process *process, int kind, size_t more) {
+    return fits(process->group, kind, more);
+}
+
 /* Gives back what tasks that wait took of their stacks when they were deeper. */
 static void trim_stacks(struct lee_process *process) {
     struct lee_custodian *at = lee_custodian_deepest(&process->accounts.first);

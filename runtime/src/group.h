@@ -145,6 +145,8 @@ extern bool lee_groups_count_tasks, lee_groups_limit_memory;
 void lee_group_ask(struct lee_custodian *custodian, int kind, size_t more) __attribute__((weak));
 /* The same for a process that is to be spawned, with `bytes`: one look at each group, mostly. */
 void lee_group_ask_spawn(struct lee_custodian *custodian, size_t bytes);
+/* Whether so many more in the process, which belongs to a group, break no limit. With the lock. */
+bool lee_group_has_room(struct lee_process *process, int kind, size_t more) __attribute__((weak));
 /* There are so many more, or fewer, in the process, which belongs to a group. */
 void lee_group_count(struct lee_process *process, int kind, ptrdiff_t more) __attribute__((weak));
 

@@ -158,6 +158,7 @@ void io_claim_slowly(struct lee_file *f) {
 }
 #endif
 
+#ifndef LEE_NO_GC
 /* The task in the middle of a call does not go on. */
 static void stop_use(struct lee_file *f) {
     if (f->use == NULL)
@@ -166,6 +167,7 @@ static void stop_use(struct lee_file *f) {
     f->waiting = NULL;
     end_use(use);
 }
+#endif
 
 static void unlink_file(struct lee_file *f) {
     if (f->previous != NULL)
@@ -580,7 +582,8 @@ bool io_finish(struct lee_file *f) {
     return good;
 }
 
-/* Commands of popen that nobody will wait for; those that have ended are asked for now and then, so that the system may forget them. */
+/* Commands of popen that the program does not wait for: those that have ended are asked for, so that
+ * the system may forget them. */
 static struct lee_vector left;
 
 void io_reap(void) {
@@ -595,16 +598,57 @@ void io_reap(void) {
     lee_unlock();
 }
 
-static void leave_child(struct lee_file *f) {
-    if (f->child == 0)
+#ifdef LEE_NO_GC
+
+static void reap_later(void) {}
+
+#else
+
+void lee_timer_set(struct lee_timer *timer, int64_t at, void (*fire)(struct lee_timer *timer)) __attribute__((weak));
+
+/* Nanoseconds. Most commands end when their pipe does. While the timer is set a deadlock is not seen,
+ * so a command that goes on for long is asked for at the next `popen` or end of a process. */
+enum { REAP_SOON = 10000000 };
+static const int64_t reap_late = (int64_t)REAP_SOON << 8;
+static struct lee_timer reap;
+static int64_t reap_pause;
+
+static void reap_again(struct lee_timer *timer) {
+    (void)timer;
+    int why = errno;
+    io_reap();
+    errno = why;
+    reap_pause *= 2;
+    if (left.bytes > 0 && reap_pause <= reap_late)
+        lee_timer_set(&reap, lee_clock() + reap_pause, reap_again);
+}
+
+/* With the lock. */
+static void reap_later(void) {
+    if (left.bytes == 0 || lee_timer_set == NULL)
         return;
+    reap_pause = REAP_SOON;
+    if (!reap.set)
+        lee_timer_set(&reap, lee_clock() + reap_pause, reap_again);
+}
+
+#endif
+
+void io_leave_child(pid_t child) {
     lee_lock();
     pid_t *place = lee_vector_add(&left, sizeof *place);
     if (place != NULL)
-        *place = f->child;
-    lee_unlock();
-    f->child = 0;
+        *place = child;
     io_reap();
+    reap_later();
+    lee_unlock();
+}
+
+static void leave_child(struct lee_file *f) {
+    pid_t child = f->child;
+    f->child = 0;
+    if (child != 0)
+        io_leave_child(child);
 }
 
 int lee_io_fclose(struct lee_file *f) {
@@ -657,6 +701,8 @@ void lee_files_return(void) {
 }
 
 void lee_files_end(struct lee_process *process) {
+    if (left.bytes > 0)
+        io_reap();
     for (int i = 1; i < 3; i++) {
         struct lee_file *f = &process->standard[i];
         if (f->wpos != NULL && has_descriptor(f))

@@ -113,6 +113,10 @@ int io_say(struct lee_file *f, const char *name, const char *format, va_list arg
 
 /* Looks whether commands of popen that nobody waits for have ended. */
 void io_reap(void);
+/* Nobody will wait for the command. */
+void io_leave_child(pid_t child);
+/* Starts `sh -c command` with `theirs` as its descriptor `number`; 0, or an errno. */
+int io_start_shell(const char *command, int theirs, int number, pid_t *child);
 
 /* Closes the file but for its descriptor; false if what it held could not be written. */
 bool io_finish(struct lee_file *f);

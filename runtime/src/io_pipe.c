@@ -15,8 +15,7 @@
 
 extern char **environ;
 
-/* Starts `sh -c command` with `theirs` as its descriptor `number`; 0, or an errno. */
-static int start_shell(const char *command, int theirs, int number, pid_t *child) {
+int io_start_shell(const char *command, int theirs, int number, pid_t *child) {
     posix_spawn_file_actions_t actions;
     int why = posix_spawn_file_actions_init(&actions);
     if (why != 0)
@@ -46,7 +45,7 @@ struct lee_file *lee_io_popen(const char *command, const char *mode) {
         return io_begin(f, -1, 0);
     int ours = reading ? ends[0] : ends[1], theirs = reading ? ends[1] : ends[0];
     io_begin(f, lee_fd_made(ours, LEE_FD_FILE | LEE_FD_BLOCKS), reading ? IO_READ : IO_WRITE);
-    int why = start_shell(command, theirs, reading ? 1 : 0, &f->child);
+    int why = io_start_shell(command, theirs, reading ? 1 : 0, &f->child);
     close(theirs);
     if (why == 0) {
         if (strchr(mode, 'e') == NULL)

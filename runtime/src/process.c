@@ -11,6 +11,8 @@ _Thread_local struct lee_process *lee_process __attribute__((tls_model("initial-
 
 struct lee_process_lists lee_thread_lists = {.hidden_files = ~(uintptr_t)0, .hidden_opened = ~(uintptr_t)0};
 bool lee_processes_used;
+struct lee_process *lee_first_process;
+int lee_program;
 bool lee_group_refused, lee_groups_count_tasks, lee_groups_limit_memory, lee_shares_used;
 size_t lee_shares_ready;
 

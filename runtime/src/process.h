@@ -66,6 +66,7 @@ struct lee_process {
     struct lee_endpoint *endpoints;    /* its ends of channels (channel.c) */
     struct lee_set *sets;              /* its sets of them (endpoint_set.c) */
     struct lee_exchange_links blocks;  /* head of the ring of its blocks of the exchange heap (exchange.c) */
+    struct lee_address_table *c_files;  /* what its C code opened as FILE and DIR (c_files.c) */
     struct lee_address_table *c_blocks; /* what its C code allocated, with what it is charged (c_memory.c) */
     struct lee_address_table *frozen;  /* how many pointers to which frozen blocks it has (frozen.c) */
     struct lee_process_record *record; /* what others know of it */
@@ -136,6 +137,9 @@ static inline struct lee_process *lee_process_self(void) {
 
 /* Whether a process was ever spawned. */
 extern bool lee_processes_used;
+/* The process that spawned the first one, and the system's number of the program then. */
+extern struct lee_process *lee_first_process;
+extern int lee_program;
 
 /* Marks what a process that was spawned holds beside its tasks. */
 void lee_process_scan(const struct lee_process *process, struct lee_marker *marker);
@@ -159,6 +163,8 @@ void lee_files_end(struct lee_process *process) __attribute__((weak));
 void lee_fds_end(struct lee_process *process) __attribute__((weak));
 /* channel.c: closes the ends of channels that a process has. */
 void lee_channels_end(struct lee_process *process) __attribute__((weak));
+/* c_files.c: closes what C code of a process opened as FILE and DIR. */
+void lee_c_files_end(struct lee_process *process) __attribute__((weak));
 /* c_memory.c: frees what C code of a process allocated. */
 void lee_c_memory_end(struct lee_process *process) __attribute__((weak));
 /* channel.c: marks what messages of local contracts hold that are on their way to the process. */
@@ -219,6 +225,16 @@ static inline bool lee_process_is_watched(const struct lee_process *process) {
     return false;
 #else
     return process->watched;
+#endif
+}
+
+/* Whether `more` of a kind break no limit of the process's custodians. With the lock. */
+static inline bool lee_process_has_room(struct lee_process *process, int kind, size_t more) {
+#ifdef LEE_NO_GC
+    (void)process, (void)kind, (void)more;
+    return true;
+#else
+    return process->group == NULL || lee_group_has_room(process, kind, more);
 #endif
 }
 

@@ -257,6 +257,18 @@ static void say_ended(struct lee_process *process) {
     process->record = NULL;
 }
 
+/* Processes that were spawned and have not ended. */
+static size_t living;
+
+#ifdef LEE_ASAN
+/* LeakSanitizer asks when the program ends. What processes that still run have is not lost, but is
+ * reached from memory that it does not read. */
+int __lsan_is_turned_off(void);
+__attribute__((visibility("default"))) int __lsan_is_turned_off(void) {
+    return living > 0;
+}
+#endif
+
 /* All but the stack that the process lies on. It is entered, and its code never runs again. */
 static void release(struct lee_process *process, bool standing) {
     if (process->asked != LEE_ASKED_NOTHING)
@@ -274,6 +286,8 @@ static void release(struct lee_process *process, bool standing) {
         lee_exchange_end(process);
     if (lee_frozen_end != NULL)
         lee_frozen_end(process);
+    if (lee_c_files_end != NULL) /* before their buffers are freed */
+        lee_c_files_end(process);
     if (lee_c_memory_end != NULL)
         lee_c_memory_end(process);
     if (lee_files_end != NULL)
@@ -290,6 +304,7 @@ static void release(struct lee_process *process, bool standing) {
     lee_globals_release(process);
     lee_group_leave(process);
     lee_process_unlink(process);
+    living--;
     say_ended(process);
 }
 
@@ -510,8 +525,11 @@ static struct lee_pid *spawn(struct lee_pid *pid, const struct lee_site *site, i
             lee_fault_memory(site, LEE_STACK_BYTES);
         return NULL;
     }
-    if (!lee_processes_used) /* there is one worker still */
+    if (!lee_processes_used) { /* there is one worker still */
+        lee_first_process = lee_process_self();
+        lee_program = getpid();
         lee_processes_used = lee_fds_guarded = true;
+    }
     record->count = 2;
     record->process = process;
     process->tasks.first.site = site;
@@ -525,6 +543,7 @@ static struct lee_pid *spawn(struct lee_pid *pid, const struct lee_site *site, i
         lee_walk_parts(LEE_WALK_LEAVE, beginning->arguments, bytes, owned);
     link_spawned(pid, record);
     lee_process_link(process);
+    living++;
     lee_preempt_begin();
     /* The collector gives the record back with the object, so it counts for when that is due. */
     lee_heap_self()->since_collection += RECORD_BYTES;

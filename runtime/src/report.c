@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "backtrace.h"
+#include "no_pointers.h"
 #include "process.h"
 #include "report_out.h"
 #include "system.h"
@@ -104,19 +105,23 @@ static const struct lee_location *first_place(void) {
     return NULL;
 }
 
-static void print_message(void) {
-    static struct lee_text line;
+static void add_fault_place(struct lee_text *line) {
     const struct lee_location *place = report.site.file == NULL ? first_place() : NULL;
-    line.length = 0;
     unsigned column = place != NULL ? place->column : report.site.line == 0 ? 0 : report.site.column;
     if (place != NULL)
-        add_place(&line, place->directory, place->file, place->line);
+        add_place(line, place->directory, place->file, place->line);
     else
-        add_place(&line, NULL, report.site.file, report.site.line);
+        add_place(line, NULL, report.site.file, report.site.line);
     if (column != 0) {
-        lee_text_string(&line, ":");
-        lee_text_unsigned(&line, column);
+        lee_text_string(line, ":");
+        lee_text_unsigned(line, column);
     }
+}
+
+static void print_message(void) {
+    static struct lee_text line;
+    line.length = 0;
+    add_fault_place(&line);
     lee_text_string(&line, ": fault: ");
     lee_text_span(&line, report.message.bytes, report.message.length);
     lee_report_put(&line);
@@ -233,28 +238,73 @@ static void print_calls(void) {
 }
 
 /* A process that was spawned may fault a million times: what comes from one place is printed some times
- * only. So is what comes from places for which there is no room, together: else whoever faults in many
- * would have all the time that reports take. */
-static bool is_new(void) {
-    enum { PLACES = 64, MOST = 5, MOST_OF_OTHERS = PLACES * MOST };
-    static struct {
-        const char *file;
-        uintptr_t where;
-        unsigned count;
-    } seen[PLACES];
-    static unsigned others;
+ * only, and then counted. So is what comes from places for which there is no room, together: else
+ * whoever faults in many would have all the time that reports take. */
+enum { PLACES = 64, MOST = 5, MOST_OF_OTHERS = PLACES * MOST };
+static struct place {
+    const char *file;
+    uintptr_t where;
+    unsigned long count;
+    char text[120]; /* from the last report on; it may be cut off */
+} seen[PLACES + 1];
+LEE_NO_POINTERS(seen)
+
+static unsigned long most_of(const struct place *place) {
+    return place == &seen[PLACES] ? MOST_OF_OTHERS : MOST;
+}
+
+/* The place of the fault, which is counted there. Null: of the first process, or a thread. */
+static struct place *count_fault(void) {
     if (!lee_process_is_spawned())
-        return true;
+        return NULL;
     uintptr_t where = report.site.file != NULL ? report.site.line : report.frame.pc;
-    for (size_t i = 0; i < PLACES; i++) {
+    size_t i = 0;
+    for (; i < PLACES; i++) {
         if (seen[i].count == 0) {
             seen[i].file = report.site.file;
             seen[i].where = where;
         }
         if (seen[i].file == report.site.file && seen[i].where == where)
-            return seen[i].count <= MOST && ++seen[i].count <= MOST;
+            break;
     }
-    return others <= MOST_OF_OTHERS && ++others <= MOST_OF_OTHERS;
+    seen[i].count++;
+    return &seen[i];
+}
+
+/* The last report of a place says so. */
+static void print_last(struct place *place) {
+    static struct lee_text line;
+    if (place == NULL || place->count != most_of(place))
+        return;
+    bool others = place == &seen[PLACES];
+    line.length = 0;
+    if (others)
+        lee_text_string(&line, "other places");
+    else
+        add_fault_place(&line);
+    size_t length = line.length < sizeof place->text ? line.length : sizeof place->text - 1;
+    memcpy(place->text, line.bytes, length);
+    line.length = 0;
+    lee_text_string(&line, others ? "  more faults at other places are counted, not printed\n"
+                                  : "  more faults at this place are counted, not printed\n");
+    lee_report_put(&line);
+}
+
+/* The program ends. */
+__attribute__((destructor)) static void print_counts(void) {
+    static struct lee_text line;
+    lee_lock();
+    for (struct place *place = seen; place <= &seen[PLACES]; place++) {
+        if (place->count <= most_of(place))
+            continue;
+        line.length = 0;
+        lee_text_string(&line, place->text);
+        lee_text_string(&line, ": ");
+        lee_text_unsigned(&line, place->count - most_of(place));
+        lee_text_string(&line, " more faults of processes\n");
+        lee_report_put(&line);
+    }
+    lee_unlock();
 }
 
 /* Of a process that was spawned: only that one ends. */
@@ -267,7 +317,10 @@ static _Noreturn void end_process(void) {
 }
 
 static _Noreturn void go_on(enum step next) {
-    bool print = next > FLUSHING || is_new();
+    static struct place *place;
+    if (next <= FLUSHING)
+        place = count_fault();
+    bool print = next > FLUSHING || place == NULL || place->count <= most_of(place);
     switch (next) {
     case IDLE:
     case FLUSHING:
@@ -289,6 +342,7 @@ static _Noreturn void go_on(enum step next) {
         print_message();
         place_first_call();
         print_calls();
+        print_last(place);
     }
     if (lee_process_is_spawned())
         end_process();

@@ -47,7 +47,8 @@ pub fn digest_all(types: &TypeStore, list: impl Iterator<Item = Ty>) -> u64 {
 
 /// The type as its programmer would write it.
 pub fn type_text(types: &TypeStore, ty: Ty) -> String {
-    types.show(ty)
+    let ends = matches!(types.kind(ty), TyKind::Func(f) if f.noreturn);
+    format!("{}{}", if ends { "[[noreturn]] " } else { "" }, types.show(ty))
 }
 
 fn canonical(types: &TypeStore, ty: Ty, deep: bool) -> String {

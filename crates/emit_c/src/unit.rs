@@ -44,6 +44,55 @@ const C_MEMORY: &[&str] = &[
     "getdelim",
 ];
 
+/// Functions of C that make and close descriptors, which are the process's (lee/c_files.h).
+const C_FILES: &[&str] = &[
+    "open",
+    "openat",
+    "creat",
+    "socket",
+    "socketpair",
+    "accept",
+    "accept4",
+    "pipe",
+    "pipe2",
+    "dup",
+    "dup2",
+    "dup3",
+    "fcntl",
+    "mkstemp",
+    "mkostemp",
+    "mkstemps",
+    "mkostemps",
+    "epoll_create",
+    "epoll_create1",
+    "eventfd",
+    "timerfd_create",
+    "inotify_init",
+    "inotify_init1",
+    "memfd_create",
+    "posix_openpt",
+    "signalfd",
+    "recvmsg",
+    "close",
+    "fopen",
+    "fdopen",
+    "freopen",
+    "tmpfile",
+    "popen",
+    "fclose",
+    "pclose",
+    "opendir",
+    "fdopendir",
+    "closedir",
+];
+
+/// What glibc's headers call some of them, with `_FILE_OFFSET_BITS` and `_FORTIFY_SOURCE`.
+fn plain_name_of(name: &str) -> &str {
+    let checked = name.strip_prefix("__").and_then(|name| name.strip_suffix("_2"));
+    let name = checked.filter(|name| name.starts_with("open")).unwrap_or(name);
+    name.strip_suffix("64").unwrap_or(name)
+}
+
 impl Name {
     /// The symbol in the object file.
     pub fn symbol(&self) -> &str {
@@ -348,6 +397,9 @@ impl<'a> Unit<'a> {
             "abort" => Some("lee_abort".to_string()),
             "memalign" if self.options.plain => Some("lee_c_aligned_alloc".to_string()),
             name if self.options.plain && C_MEMORY.contains(&name) => Some(format!("lee_c_{name}")),
+            name if self.options.plain && C_FILES.contains(&plain_name_of(name)) => {
+                Some(format!("lee_c_{}", plain_name_of(name)))
+            }
             _ => None,
         }
     }

@@ -129,7 +129,7 @@ fn agree(one: &str, other: &str) -> bool {
 
 /// The archives and members that the linker takes, a line each: GNU ld names members only where it
 /// is told to trace twice.
-fn linked_members(session: &Session, words: &[OsString]) -> BTreeSet<String> {
+pub fn linked_members(session: &Session, words: &[OsString]) -> BTreeSet<String> {
     let traced = session.compiler.command().args(words).arg("-Wl,--trace,--trace").env("LC_ALL", "C").output();
     let said = traced.map(|out| [out.stdout, out.stderr].concat()).unwrap_or_default();
     String::from_utf8_lossy(&said).lines().map(str::to_string).collect()

@@ -29,6 +29,7 @@ pub mod runtime;
 pub mod scratch;
 pub mod session;
 mod shared;
+mod taken;
 pub mod timing;
 pub mod toolchain;
 mod top;

@@ -2,7 +2,7 @@
 
 use crate::failure::{reason, Failure, Outcome};
 use crate::session::Session;
-use crate::{first_only, layouts, mismatch, report, runtime, shared};
+use crate::{first_only, layouts, mismatch, report, runtime, shared, taken};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -26,6 +26,11 @@ pub fn link(session: &Session, words: &[OsString], made: &[Made]) -> Outcome<()>
     let differences = layouts::differences(session, words);
     if !differences.is_empty() {
         report::note(&differences);
+        return Err(Failure::reported());
+    }
+    let names = taken::names(session, words, made);
+    if !names.is_empty() {
+        report::note(&names);
         return Err(Failure::reported());
     }
     let guarded = first_only::guard(session, words, made)?;

@@ -171,6 +171,12 @@ fn compile_tree(
     }
     let what = What { regions: until == Until::Mir, ..What::default() };
     let Some(mut mir) = analysed(&unit, map, settings, &mut types, what, sink, timer)? else { return Ok(None) };
+    if let (true, Some(span)) = (settings.single, mir.spawned_at()) {
+        let message =
+            "`--single` makes code for a C program, which has no processes: what it sets up for `main` is left out";
+        let help = "leave `--single` out if `main` is Leeward's, or start a task";
+        sink.push(Diagnostic::error(typing::codes::PROCESS, span, message).help(help));
+    }
     if (settings.remove_checks || settings.stack_promote > 0) && !sink.has_errors() {
         let explain = until == Until::Checks;
         let options = transform::Options {

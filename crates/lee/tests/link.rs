@@ -106,6 +106,107 @@ fn memory_of_c_in_processes() {
     }
 }
 
+/// What C code of a process opens is the process's: closed at its end, and not by another's C code.
+#[test]
+fn descriptors_of_c_in_processes() {
+    let folder = fresh("link-c-descriptors");
+    for file in ["opens.lee", "opens.c"] {
+        fs::copy(root().join("tests/processes").join(file), folder.join(file)).expect("copied");
+    }
+    for options in [&["build"][..], &["build", "--release"]] {
+        lee_in(&folder, &[options, &["-o", "program", "opens.lee", "opens.c"]].concat()).expect(0);
+        for workers in ["1", "4"] {
+            let out = run(Command::new(folder.join("program")).env("LEE_WORKERS", workers)).expect(0).out;
+            assert_eq!(out, "77, and 0 more\n1 20\n1 0 0\n1131 1131\n3 42\n20\n", "{options:?}, {workers}");
+        }
+    }
+}
+
+/// A `.c` file beside Leeward code defines no function that the runtime calls; others of C's names
+/// it may, and a program of C alone may define all.
+#[test]
+fn c_leaves_the_runtime_its_names() {
+    let write = "#include <stddef.h>\nlong write(int fd, const void *p, size_t n) { return (long)n; }\n\
+        int c_one(void) { return 1; }\n";
+    let other =
+        "#include <stddef.h>\nsize_t strlcpy(char *to, const char *from, size_t n) { *to = *from; return n; }\n\
+        char *basename(const char *p) { return (char *)p; }\nvoid error(int a, int b, const char *c, ...) {}\n\
+        long getline(char **p, size_t *n, void *f) { return -1; }\nint c_one(void) { return 1; }\n";
+    let main =
+        "#include <stdio.h>\ntrusted int c_one(void);\nint main(void) { printf(\"%d\\n\", c_one()); return 0; }\n";
+    let plain = "int c_one(void);\nint main(void) { return c_one() - 1; }\n";
+    let files = [("main.lee", main), ("plain.c", plain), ("write.c", write), ("other.c", other)];
+    let folder = folder_of("link-taken", &files);
+    let refused = |words: &[&str]| {
+        let ran = lee_in(&folder, words).expect(1);
+        let said = ran.err.contains("the program defines `write`, which the runtime calls");
+        assert!(said && ran.err.contains("write.c:2: note: defined here"), "{words:?}: {}", ran.err);
+        assert!(!folder.join("program").exists());
+    };
+    refused(&["build", "-o", "program", "main.lee", "write.c"]);
+    refused(&["build", "--release", "-o", "program", "main.lee", "write.c"]);
+    refused(&["cc", "-o", "program", "main.lee", "write.c"]);
+    lee_in(&folder, &["cc", "-c", "main.lee", "write.c"]).expect(0);
+    run(Command::new("ar").args(["rcs", "libw.a", "write.o"]).current_dir(&folder)).expect(0);
+    refused(&["cc", "-s", "-o", "program", "main.o", "write.o"]);
+    refused(&["cc", "-o", "program", "main.o", "libw.a"]);
+    for words in [&["build"][..], &["cc"]] {
+        lee_in(&folder, &[words, &["-o", "program", "main.lee", "other.c"]].concat()).expect(0);
+        assert_eq!(run(&mut Command::new(folder.join("program"))).expect(0).out, "1\n");
+        lee_in(&folder, &[words, &["-o", "program", "plain.c", "write.c"]].concat()).expect(0);
+        run(&mut Command::new(folder.join("program"))).expect(0);
+    }
+}
+
+/// LeakSanitizer does not call lost what a process has that runs when the program ends.
+#[test]
+fn running_processes_leak_nothing() {
+    if !tools::usual_sanitizes() {
+        return tools::skip("sanitizers", "running_processes_leak_nothing", false);
+    }
+    let folder = fresh("link-live");
+    for file in ["live.lee", "live.c"] {
+        fs::copy(root().join("tests/processes").join(file), folder.join(file)).expect("copied");
+    }
+    lee_in(&folder, &["build", "--sanitize", "address", "-o", "program", "live.lee", "live.c"]).expect(0);
+    assert_eq!(run(&mut Command::new(folder.join("program"))).expect(0).out, "42\n");
+}
+
+/// Faults that are not printed any more are counted, and the program says how many at its end.
+#[test]
+fn counted_faults_are_told() {
+    let text = "#include <lee/process.lh>\nprocess int reads(int i) { int t[3] = {1, 2, 3}; return t[i]; }\n\
+        int main(void) {\n    int n = 0;\n    for (int i = 0; i < 20; i++) n += wait(spawn reads(3)).how == FAULTED;\n\
+        \x20   return n - 20;\n}\n";
+    let folder = folder_of("link-counted", &[("many.lee", text)]);
+    lee_in(&folder, &["build", "-o", "program", "many.lee"]).expect(0);
+    let said = run(&mut Command::new(folder.join("program"))).expect(0).err;
+    assert_eq!(said.matches("fault: index 3 out of bounds").count(), 5, "{said}");
+    assert_eq!(said.matches("  more faults at this place are counted, not printed\n").count(), 1, "{said}");
+    assert!(said.ends_with("many.lee:2:57: 15 more faults of processes\n"), "{said}");
+}
+
+/// `noreturn` is part of a function's type, and is shown where files disagree about it.
+#[test]
+fn functions_that_do_not_return_are_shown() {
+    let one = "#include <stdlib.h>\n[[noreturn]] void die(int n) { exit(n); }\n";
+    let two = "void die(int n);\nint main(void) { die(0); return 1; }\n";
+    let folder = folder_of("link-noreturn", &[("one.lee", one), ("two.lee", two)]);
+    let ran = lee_in(&folder, &["build", "-o", "program", "one.lee", "two.lee"]).expect(1);
+    let said = "one.lee:2: note: defined here: [[noreturn]] void (int)\ntwo.lee:1: note: declared here: void (int)\n";
+    assert!(ran.err.contains(said), "{}", ran.err);
+}
+
+/// Code for a C program does not spawn.
+#[test]
+fn single_code_does_not_spawn() {
+    let text = "#include <lee/process.lh>\nprocess int f(void) { return 1; }\n\
+        extern \"C\" int g(void);\nint g(void) { return wait(spawn f()).status; }\n";
+    let folder = folder_of("link-single", &[("one.lee", text)]);
+    let ran = lee_in(&folder, &["build", "--single", "-o", "program", "one.lee"]).expect(1);
+    assert!(ran.err.contains("L0238") && ran.err.contains("one.lee:4:"), "{}", ran.err);
+}
+
 const BUFFER_H: &str = "#include <lee/compat.h>\nstruct buf { char *fat data; int used; };\n\
     void fill(struct buf *b);\nint get(struct buf *b, int i);\nint first(const char *fat text);\n";
 const BUFFER: &str = "#include \"buffer.h\"\n#include <stdlib.h>\n\

@@ -385,9 +385,14 @@ pub enum Callee {
 impl Program {
     /// Whether it spawns processes.
     pub fn spawns(&self) -> bool {
+        self.spawned_at().is_some()
+    }
+
+    /// The first of the places where it does.
+    pub fn spawned_at(&self) -> Option<Span> {
         let stmts = self.bodies.iter().flat_map(|body| &body.blocks).flat_map(|block| &block.stmts);
-        let spawn = |stmt: &Stmt| stmt.kind.as_call().is_some_and(|call| matches!(call.callee, Callee::Spawn(..)));
-        stmts.into_iter().any(spawn)
+        let spawn = |stmt: &&Stmt| stmt.kind.as_call().is_some_and(|call| matches!(call.callee, Callee::Spawn(..)));
+        stmts.filter(spawn).map(|stmt| stmt.span).min()
     }
 
     /// Where it starts a task: the first of such places.

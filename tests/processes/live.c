@@ -1,0 +1,3 @@
+#include <stdlib.h>
+static void *kept;
+int c_keeps(void) { kept = malloc(1000); return kept != 0; }
