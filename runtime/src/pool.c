@@ -119,6 +119,13 @@ static bool calls_c(const struct lee_worker *worker) {
     return __atomic_load_n(&worker->calls, __ATOMIC_RELAXED);
 }
 
+bool lee_worker_kills_after_c(struct lee_process *process) {
+    struct lee_worker *worker = process->worker;
+    __atomic_store_n(&worker->missed, true, __ATOMIC_RELAXED);
+    lee_atomic_fence(); /* one of the two sees the other: lee_worker_called_c */
+    return calls_c(worker);
+}
+
 /* Its slice ends as soon as it can be stopped. */
 static void interrupt(struct lee_worker *worker) {
     __atomic_store_n(&worker->missed, true, __ATOMIC_RELAXED);
@@ -536,7 +543,8 @@ static void adopt(struct lee_worker *self, uint64_t began) {
 
 /* A thread of the pool has no process at first. */
 LEE_UNWATCHED static bool is_asked(void) {
-    return lee_process != NULL && __atomic_load_n(&lee_process->asked, __ATOMIC_RELAXED) == LEE_ASKED_NOW;
+    return lee_process != NULL && (__atomic_load_n(&lee_process->asked, __ATOMIC_RELAXED) == LEE_ASKED_NOW ||
+                                   __atomic_load_n(&lee_process->dying, __ATOMIC_RELAXED));
 }
 
 LEE_UNWATCHED bool lee_worker_has_others(void) {
@@ -699,6 +707,8 @@ static void nap(void) {
  * for may want it, about to begin its call of C or called back by it. */
 static void let_others_run(const struct lee_worker *self) {
     uint64_t start = lee_cycles();
+    if (!is_polled() && lee_reactor_has_waits())
+        lee_reactor_look(0);
     if (!self->idles && (anything_ready() || pool.stopper != NULL))
         lee_task_stop_here();
     if (lee_cycles() - start < STOLEN_AFTER)
@@ -936,6 +946,10 @@ struct lee_task *lee_worker_next(struct lee_task *waiting, bool outside, bool yi
             adopt(self, lee_system_time() - GUARD);
         if (!is_polled() && lee_reactor_has_waits())
             lee_reactor_look(0); /* which may resume a task of this process */
+    }
+    if (__builtin_expect(process->dying, 0) && !over) {
+        self->killed = process; /* by whatever runs next (lee_task_bury), which is none of its tasks */
+        over = true;
     }
     if (!over && process->tasks.head != NULL && !stop && !outside)
         return lee_task_first_ready(process);

@@ -83,7 +83,7 @@ struct lee_process {
     bool refused;      /* it was refused memory, and did not get any since */
     bool over;         /* it was so too soon after it had collected */
     bool watched;      /* a custodian above has a limit of memory */
-    bool dying;        /* it is killed as soon as its worker stops */
+    bool dying;        /* it is killed as soon as its worker stops, or it gives way after a call of C */
     uint8_t asked;     /* LEE_ASKED_... (top.h) */
     uint64_t number;   /* in the order in which processes are made; 1 for the first. 0: it is a thread of C's */
     bool stopped;      /* where it computed, so it cannot be collected (preempt.c) */

@@ -367,6 +367,10 @@ void lee_process_kill(struct lee_pid *pid) {
     bool runs = record->process != NULL && record->process->worker != NULL;
     if (runs) { /* on another worker: after that it does not, or has ended */
         record->process->dying = true;
+        if (lee_worker_kills_after_c(record->process)) {
+            lee_unlock();
+            return;
+        }
         lee_world_stop();
     }
     if (record->process != NULL) {

@@ -369,6 +369,11 @@ void lee_task_bury(void) {
         worker.deep = NULL;
         lee_group_stack_over(deep); /* may not return */
     }
+    struct lee_process *killed = worker.killed;
+    if (killed != NULL) {
+        worker.killed = NULL;
+        lee_process_end_other(killed, LEE_KILLED, NULL);
+    }
     struct lee_task *deadlocked = worker.deadlocked;
     if (__builtin_expect(deadlocked != NULL, 0) && deadlocked == lee_process->tasks.running) {
         worker.deadlocked = NULL;

@@ -28,6 +28,7 @@ struct lee_worker {
     struct lee_task *gone;    /* ended, and its stack is still there */
     struct lee_process *over; /* the same of a process */
     struct lee_process *deep; /* its stack grew beyond a limit */
+    struct lee_process *killed; /* it was to be ended when it gave way */
     void (*arrived)(struct lee_process *over);
     struct lee_process *head, *tail; /* that can run, without the one that runs */
     struct lee_process *spawned;     /* all but the thread's own; of a pool, its first worker has them */
@@ -180,6 +181,9 @@ void lee_worker_calls_c(void) __attribute__((weak));
 bool lee_worker_door_is_closed(void) __attribute__((weak));
 void lee_worker_waits_for_door(void) __attribute__((weak));
 void lee_worker_called_c(void) __attribute__((weak));
+/* Whether the dying process, which runs on another worker, is in a call of C there: then it is ended when
+ * it gives way after that, and nothing waits for it. With the lock. */
+bool lee_worker_kills_after_c(struct lee_process *process) __attribute__((weak));
 /* A worker blocks in the reactor, and looks again. */
 void lee_worker_ring(void) __attribute__((weak));
 /* Another worker than the calling one was called in this way, and has not come back yet. */

@@ -842,6 +842,35 @@ static void test_additional_worker(int computing) {
     alarm(0);
 }
 
+static atomic_bool ran_on;
+
+static int calls_c_and_runs_on(void *argument) {
+    (void)argument;
+    lee_foreign_call(lasts, NULL);
+    atomic_store(&ran_on, true);
+    return 0;
+}
+
+/* The end of a process that is in a call of C comes after that, and is not waited for by what kills it. */
+static void test_kill_in_c(void) {
+    struct timespec pause = {0, 1000000};
+    if (UNDER_ASAN || KEEPS_THREADS)
+        return;
+    for (int i = 0; i < 3; i++) {
+        expect_call();
+        struct lee_pid *caller = lee_process_spawn(NULL, calls_c_and_runs_on, NULL, 0);
+        struct lee_pid *neighbour = lee_process_spawn(NULL, is_delayed, NULL, 0);
+        while (!atomic_load(&called))
+            lee_nanosleep(&pause, NULL);
+        lee_process_kill(caller);
+        lee_process_kill(caller);
+        CHECK(!atomic_load(&came_back));
+        CHECK(lee_process_wait(neighbour).status == 0);
+        CHECK(lee_process_wait(caller).how == LEE_KILLED && atomic_load(&came_back));
+    }
+    CHECK(!atomic_load(&ran_on));
+}
+
 static void waits_for_nothing(void *argument) {
     (void)argument;
     struct lee_endpoint *ends[2];
@@ -929,6 +958,7 @@ static void one_goes_on_beside_c(void *argument) {
         lee_process_spawn(NULL, argument != NULL ? yields : spins, NULL, 0);
     }
     test_foreign_beside();
+    test_kill_in_c();
     fflush(stdout);
     _exit(delayed || check_failures > 0 ? 4 : 3);
 }
@@ -987,6 +1017,8 @@ int main(int argc, char **argv) {
     show("events");
     test_foreign_beside();
     show("foreign_beside");
+    test_kill_in_c();
+    show("kill_in_c");
     test_first_beside_c();
     show("first_beside_c");
     for (int computing = 3; computing <= 5; computing++)
