@@ -208,7 +208,13 @@ impl Checker<'_> {
             if part != ty {
                 message += &format!(": it holds {}", with_article(&part_text));
             }
+            let unknown = self.program.types.as_record(part).map(|id| self.program.types.record(id));
+            let unknown = unknown.is_some_and(|record| record.fields.is_none());
+            if unknown && part != ty {
+                message = format!("`{text}` cannot be an argument of a message: `{part_text}` is not declared yet");
+            }
             let help = match self.kind(part) {
+                TyKind::Record(_) if unknown => "declare it, with its fields, before the contract".to_string(),
                 TyKind::Ptr(_) => "send a block of the exchange heap: `T *@exchange p`, `T *fat @exchange items`".to_string(),
                 TyKind::Endpoint(_) => {
                     "endpoints of a local contract stay in their process: declare this contract `local`, too, or that one without `local`"
