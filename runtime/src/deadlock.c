@@ -9,6 +9,8 @@
 
 #include <lee/lee.h>
 
+#include <string.h>
+
 #include "custodian.h"
 #include "process.h"
 #include "report.h"
@@ -40,14 +42,21 @@ void lee_task_name(struct lee_text *text, const struct lee_task *task) {
     }
 }
 
-static void name_process(struct lee_text *text, const struct lee_process *process) {
+static void name_process(struct lee_text *text, const struct lee_process *process, bool numbered) {
     const struct lee_site *site = process->tasks.first.site;
-    if (process->high == 0)
+    if (process->high == 0) {
         lee_text_string(text, "main");
-    else if (site != NULL)
+        return;
+    }
+    if (site != NULL)
         name_site(text, "the process spawned at ", site);
     else
         lee_text_string(text, "a process");
+    if (numbered) {
+        lee_text_string(text, " (p");
+        lee_text_unsigned(text, process->number);
+        lee_text_string(text, ")");
+    }
 }
 
 /* One on the circle that those who join tasks lead into; null if one there waits for something
@@ -114,10 +123,30 @@ static void name_tasks(struct lee_text *text, const struct lee_task *on) {
         lee_text_string(text, ", and so on");
 }
 
+/* Each spawn of a line has a site of its own. */
+static bool is_one_place(const struct lee_site *a, const struct lee_site *b) {
+    return a == b || (a != NULL && b != NULL && a->line == b->line && strcmp(a->file, b->file) == 0);
+}
+
+/* Whether two of those on the circle that are named were spawned at one place, so that only their
+ * numbers, which `lee top` shows, tell them apart. */
+static bool are_alike(struct lee_process *on) {
+    struct lee_process *at = on;
+    for (unsigned i = 0; i < NAMED; i++, at = awaited_by(at).process) {
+        struct lee_process *other = awaited_by(at).process;
+        for (unsigned j = i + 1; j <= NAMED && other != at; j++, other = awaited_by(other).process) {
+            if (at->high != 0 && other->high != 0 && is_one_place(at->tasks.first.site, other->tasks.first.site))
+                return true;
+        }
+    }
+    return false;
+}
+
 static void name_processes(struct lee_text *text, struct lee_process *on) {
     struct lee_process *at = on;
     unsigned length = 0;
-    name_process(text, at);
+    bool numbered = are_alike(on);
+    name_process(text, at, numbered);
     do {
         struct lee_awaited what = awaited_by(at);
         if (length++ < NAMED) {
@@ -132,7 +161,7 @@ static void name_processes(struct lee_text *text, struct lee_process *on) {
             if (what.process == at)
                 lee_text_string(text, "itself");
             else
-                name_process(text, what.process);
+                name_process(text, what.process, numbered);
         }
         at = what.process;
     } while (at != on);

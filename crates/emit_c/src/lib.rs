@@ -14,7 +14,6 @@ mod collects;
 mod containers;
 mod ctype;
 mod described;
-pub mod digest;
 mod drops;
 mod exprs;
 mod foreign;
@@ -38,8 +37,8 @@ mod starts;
 mod unit;
 mod variables;
 
-pub use digest::{digest, type_text};
 pub use header::header;
+pub use typing::digest::{self, digest, type_text};
 
 /// How to emit.
 #[derive(Clone, Debug, Default)]

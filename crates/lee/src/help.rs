@@ -180,7 +180,7 @@ Prints the page of an error code (L0101), or the list of all codes.
 pub const CONTRACT: &str = "\
 usage: lee explain-contract [--dot | --svg] [OPTIONS] FILE [NAME]
 
-Prints the messages and states of the contract NAME, or the names of all contracts that FILE and the headers that it includes declare.
+Prints the messages, the states and the digest of the contract NAME, or the names of all contracts that FILE and the headers that it includes declare.
 
   --dot                       a graph for Graphviz
   --svg                       a picture

@@ -82,7 +82,7 @@ const CROSS_COMPILER: &str = "aarch64-linux-gnu-gcc";
 const EMULATOR: [&str; 3] = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"];
 /// What depends on the machine: switches of stacks, traps, backtraces, globals of processes, layouts,
 /// `char`, lists of arguments, calls of C.
-const OF_THE_MACHINE: [&str; 30] = [
+const OF_THE_MACHINE: [&str; 31] = [
     "fault/division_by_zero",
     "fault/index_array",
     "fault/memory_huge_malloc",
@@ -92,6 +92,7 @@ const OF_THE_MACHINE: [&str; 30] = [
     "fault/stack_overflow",
     "fault/stack_overflow_in_library",
     "fault/task_deadlock",
+    "run/contract_digest",
     "fault/task_overflow",
     "library/random_hash_map",
     "library/supervisor",

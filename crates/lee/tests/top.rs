@@ -212,6 +212,48 @@ fn a_program_whose_processes_all_compute_answers() {
     }
 }
 
+const CIRCLE: &str = r#"
+#include <stdio.h>
+
+contract Two {
+    in message One();
+    out message Other();
+    state START { One? -> Other! -> START; }
+}
+
+// Each waits for a message of the other, and none comes.
+process void waits(Two.exp:START own, Two.imp:START other) {
+    receive own.One();
+    send own.Other();
+    free(own);
+    free(other);
+}
+
+int main(void) {
+    channel Two (a, b);
+    channel Two (c, d);
+    spawn waits(b, c);
+    spawn waits(d, a);
+    puts("ready");
+    fflush(stdout);
+    getchar();
+    return 0;
+}
+"#;
+
+#[test]
+fn processes_that_wait_for_each_other_are_told() {
+    let folder = fresh("top-circle");
+    let running = Running::of(CIRCLE, &folder, Some("socket"), &[]);
+    // They may not have come to it yet.
+    let told =
+        (0..10_000).map(|_| answer(&folder, "socket")).find(|told| !told["cycles"].as_array().unwrap().is_empty());
+    assert_eq!(told.unwrap()["cycles"], serde_json::json!([[2, 3]]));
+    let text = lee_in(&folder, &["top", "--once", "socket"]).expect(0).out;
+    assert_eq!(text.lines().nth(1), Some("p2 and p3 wait for each other"), "{text}");
+    drop(running);
+}
+
 #[test]
 fn a_program_is_found_by_its_number_and_drawn() {
     let folder = fresh("top-number");

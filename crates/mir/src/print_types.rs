@@ -8,6 +8,7 @@ use crate::ir::{Local, Program};
 use source::Symbol;
 use std::fmt::Write;
 use typing::contracts::Side;
+pub use typing::digest::region_text;
 use typing::tree::{ConstAddr, ConstInit, FuncRef, Function, Global, Linkage, StringLit, Trust};
 use typing::types::*;
 
@@ -162,21 +163,6 @@ pub(crate) fn write_ty(out: &mut String, types: &TypeStore, ty: Ty) {
         TyKind::OwnArg(own) => {
             let _ = write!(out, "own({})", own_text(*own).unwrap_or("shared".into()));
         }
-    }
-}
-
-/// `@heap`, `@p1` (parameter of the generic), `@b0.1` (variable 1 of the function type 0 levels
-/// out), `@r2` (region 2 of the body), `@i3` (to be solved), `@e0` (hidden in a struct).
-pub fn region_text(region: Region) -> String {
-    match region {
-        Region::Heap => "@heap".into(),
-        Region::Var => "@var".into(),
-        Region::Exchange => "@exchange".into(),
-        Region::Param(n) => format!("@p{n}"),
-        Region::Bound(level, n) => format!("@b{level}.{n}"),
-        Region::Body(n) => format!("@r{n}"),
-        Region::Infer(n) => format!("@i{n}"),
-        Region::Exists(n) => format!("@e{n}"),
     }
 }
 

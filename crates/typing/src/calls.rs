@@ -641,6 +641,7 @@ impl Checker<'_> {
             }
             "__builtin_offsetof" => None,
             "lengthof" => None,
+            "contract_digest" if !self.options.plain_c => Some(self.contract_digest(args, span)),
             "__builtin_va_start" | "__builtin_c23_va_start" | "__builtin_va_end" | "__builtin_va_copy" => {
                 self.error(codes::VARIADIC, span, "`va_start`, `va_end` and `va_copy` are statements of their own");
                 Some(self.error_node(span))

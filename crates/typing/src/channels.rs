@@ -242,7 +242,9 @@ impl Checker<'_> {
             }
             self.close_block();
             self.scopes.pop();
-            self.check_clause_ends(case, &body);
+            if !matches!(&case.label, ast::ReceiveLabel::Messages(patterns) if patterns.is_empty()) {
+                self.check_clause_ends(case, &body);
+            }
             match (&case.label, on) {
                 (ast::ReceiveLabel::Default, _) => {
                     self.only_once(&mut default_at, case.span, "default");
@@ -341,7 +343,8 @@ impl Checker<'_> {
 
     fn conjuncts(&mut self, patterns: &[ast::Pattern]) -> Option<Vec<Conjunct>> {
         let mut list: Vec<Conjunct> = vec![];
-        let mut complete = true;
+        // Without a pattern it was reported as it was read.
+        let mut complete = !patterns.is_empty();
         for pattern in patterns {
             let conjunct = self.conjunct(pattern);
             let Some(conjunct) = conjunct else {

@@ -144,6 +144,8 @@ pub struct Checker<'a> {
     pub(crate) generic_typedefs: Vec<(ast::Ident, Entity)>,
     /// Contracts by name; they stand at file scope.
     pub(crate) contract_ids: FxHashMap<Symbol, ContractId>,
+    /// Those that stand before what is checked now: their messages have their arguments.
+    pub(crate) contracts_passed: FxHashSet<ContractId>,
     /// Those of which something was reported.
     pub(crate) broken_contracts: Vec<ContractId>,
     /// States that channels of this unit begin in.
@@ -199,6 +201,7 @@ impl<'a> Checker<'a> {
             generic_tags: vec![],
             generic_typedefs: vec![],
             contract_ids: FxHashMap::default(),
+            contracts_passed: FxHashSet::default(),
             broken_contracts: vec![],
             channel_states: vec![],
             read_only: ReadOnly::default(),

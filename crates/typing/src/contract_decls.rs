@@ -9,6 +9,7 @@ use crate::codes;
 use crate::contracts::*;
 use crate::machine;
 use crate::specs::{Place, Role};
+use crate::tree::Expr;
 use crate::types::*;
 use source::{with_article, Diagnostic, Span, Symbol};
 use syntax::ast;
@@ -90,6 +91,46 @@ impl Checker<'_> {
                 (slot.params, slot.layout) = (params, layout);
             }
         }
+        self.contracts_passed.insert(id);
+    }
+
+    /// `contract_digest(C)`: a constant, so all that goes into it stands before.
+    pub(crate) fn contract_digest(&mut self, args: &[ast::Expr], span: Span) -> Expr {
+        let name = match args {
+            [ast::Expr { kind: ast::ExprKind::Ident(name), .. }] => *name,
+            _ => {
+                self.error(codes::CONTRACT, span, "`contract_digest` wants the name of a contract");
+                return self.error_node(span);
+            }
+        };
+        let Some(id) = self.contract_named(name) else {
+            let help = format!("declare it, `contract {name} {{ ... }}`, or include the header that does");
+            self.error_help(
+                codes::UNKNOWN_NAME,
+                span,
+                format!("the contract `{name}` is not declared in this file"),
+                help,
+            );
+            return self.error_node(span);
+        };
+        if self.program.types.contract(id).is_some_and(|c| c.local) {
+            self.error_help(
+                codes::CONTRACT,
+                span,
+                format!("the local contract `{name}` has no digest"),
+                "its two ends never leave a process, so there is nothing to compare",
+            );
+            return self.error_node(span);
+        }
+        let (digest, contracts) = crate::digest::contract_digest_with(&self.program.types, id);
+        let later = contracts.iter().find(|id| !self.contracts_passed.contains(id));
+        if let Some(later) = later.and_then(|id| self.program.types.contract(*id)) {
+            let text = format!("the digest of `{name}` is not known before the contract `{}`", later.name);
+            self.error_help(codes::CONTRACT, span, text, "move this below the contract");
+            return self.error_node(span);
+        }
+        let ty = self.program.types.common.ulong;
+        self.int_node(i128::from(digest), ty, span)
     }
 
     /// The messages of the contract that is extended are the same.
@@ -167,10 +208,16 @@ impl Checker<'_> {
             if part != ty {
                 message += &format!(": it holds {}", with_article(&part_text));
             }
+            let unknown = self.program.types.as_record(part).map(|id| self.program.types.record(id));
+            let unknown = unknown.is_some_and(|record| record.fields.is_none());
+            if unknown && part != ty {
+                message = format!("`{text}` cannot be an argument of a message: `{part_text}` is not declared yet");
+            }
             let help = match self.kind(part) {
                 TyKind::Ptr(_) if self.program.types.names_others(part) => {
                     "put it into the message itself: in a block, or in a union without a tag, nothing finds it on its way".to_string()
                 }
+                TyKind::Record(_) if unknown => "declare it, with its fields, before the contract".to_string(),
                 TyKind::Ptr(_) => "send a block of the exchange heap: `T *@exchange p`, `T *fat @exchange items`".to_string(),
                 TyKind::Endpoint(_) => {
                     "endpoints of a local contract stay in their process: declare this contract `local`, too, or that one without `local`"

@@ -631,6 +631,10 @@ impl Checker<'_> {
             let target = self.program.types.as_pointer(pointer).map(|p| p.target.ty);
             target.is_some_and(|target| target == to && self.program.types.as_record(to).is_some())
         };
+        if matches!(self.program.types.kind(wanted), TyKind::Endpoint(_)) && matches!(self.kind(given), TyKind::NullPtr)
+        {
+            return Some("the null end is `{}` where a variable is declared, and `(C.imp:STATE){}` elsewhere".into());
+        }
         match (leads_to(given, wanted), leads_to(wanted, given)) {
             (true, _) => Some("it is a pointer: write `*` before it to mean what it points to".into()),
             (_, true) => Some("it is no pointer: write `&` before it to mean its address".into()),

@@ -4,6 +4,10 @@ use source::Symbol;
 
 use crate::types::*;
 
+/// What the runtime's structs, into which no program can look, are called in programs.
+const NAMES: &[(&str, &str)] =
+    &[("lee_file", "FILE"), ("lee_dir", "DIR"), ("lee_task", "task"), ("lee_custodian", "custodian")];
+
 impl IntKind {
     /// C's name.
     pub fn name(self) -> &'static str {
@@ -181,6 +185,9 @@ impl TypeStore {
                     RecordKind::Tagged => "tagged union",
                 };
                 let tag = record.tag.map_or("<unnamed>".to_string(), |t| t.to_string());
+                if let Some((_, name)) = NAMES.iter().find(|(of, _)| record.fields.is_none() && tag == *of) {
+                    return name.to_string();
+                }
                 if record.args.is_empty() {
                     format!("{word} {tag}")
                 } else {

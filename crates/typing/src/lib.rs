@@ -25,6 +25,7 @@ mod convert;
 mod count_order;
 mod counts;
 mod decls;
+pub mod digest;
 pub mod display;
 mod endpoint_sets;
 mod exchange;

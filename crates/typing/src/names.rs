@@ -143,6 +143,8 @@ impl Checker<'_> {
         let mut report = Diagnostic::error(codes::UNKNOWN_NAME, span, format!("`{name}` is not declared here"));
         if let Some(header) = header_of(name.as_str()) {
             report = report.help(format!("add `#include <{header}>`"));
+        } else if let Some(&below) = self.bodies.get(&name).filter(|body| body.lo >= span.hi) {
+            report = report.label(below, "it stands here").help("declare the function before its first use");
         } else if let Some(near) = self.nearest(name.as_str()) {
             report = report.help(format!("did you mean `{near}`?"));
         }

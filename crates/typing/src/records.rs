@@ -281,7 +281,7 @@ impl Checker<'_> {
         }
         // The region of what is owned is found out later.
         let given = match self.program.types.as_pointer(arg) {
-            Some(p) if matches!(p.region, Region::Infer(_)) && p.own == Own::Unique && param.exchange => {
+            Some(p) if matches!(p.region, Region::Infer(_)) && p.own.is_owned() && param.exchange => {
                 self.types().pointer(Pointer { region: Region::Exchange, ..p })
             }
             _ => arg,

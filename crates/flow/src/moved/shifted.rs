@@ -26,7 +26,7 @@ impl Moved<'_> {
         let (a, b) = (place_ty(self.program, self.body, slot).ok()?, place_ty(self.program, self.body, dest).ok()?);
         let same = types.same_modulo_regions(a.ty, b.ty) && is_plain(a) && is_plain(b);
         let before = self.body.blocks.get(at.block.0 as usize)?.stmts.get(..at.stmt)?;
-        (same && self.may_be_taken(a.ty) && self.is_next_to(before, slot, dest)).then_some(slot)
+        (same && self.may_be_taken(a.ty) && !self.in_block(slot) && self.is_next_to(before, slot, dest)).then_some(slot)
     }
 
     /// Whether both are elements of one array, next to each other.

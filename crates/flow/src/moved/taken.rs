@@ -83,8 +83,8 @@ impl Moved<'_> {
         let Operand::Move(slot) = disposal.value else { return None };
         let held = place_ty(self.program, self.body, slot).ok()?;
         let pointer = self.program.types.as_pointer(held.ty)?;
-        let heap = matches!(pointer.region, Region::Heap | Region::Infer(_));
-        let fits = pointer.own.is_owned() && heap && !pointer.nonnull;
+        let heap = matches!(pointer.region, Region::Heap | Region::Exchange | Region::Infer(_));
+        let fits = pointer.own.is_owned() && heap && !pointer.nonnull && !self.in_block(slot);
         (fits && is_plain(held) && self.is_slot(slot)).then_some(slot)
     }
 
@@ -111,6 +111,16 @@ impl Moved<'_> {
         }
         let is_cursor = slot.base_local().is_some_and(|local| self.cursors.contains(&local));
         reached && !is_cursor && !matches!(slot.base, PlaceBase::Str(_))
+    }
+
+    /// Whether the slot is in a block of the exchange heap. There an `expose` says which owned fields
+    /// are used, and a frozen block has none that changes.
+    pub(super) fn in_block(&self, slot: &Place) -> bool {
+        let types = &self.program.types;
+        slot.proj.iter().enumerate().any(|(n, step)| {
+            let pointer = prefix_ty(self.program, self.body, slot, n).ok().and_then(|q| types.as_pointer(q.ty));
+            *step == Proj::Deref && pointer.is_none_or(|p| p.region == Region::Exchange)
+        })
     }
 
     /// Whether the place is a member of a union with a tag which is told apart.
@@ -140,7 +150,7 @@ impl Moved<'_> {
         let types = &self.program.types;
         let (a, b) = (place_ty(self.program, self.body, slot).ok()?, place_ty(self.program, self.body, dest).ok()?);
         let same = counted.is_some() || types.same_modulo_regions(a.ty, b.ty);
-        let fits = same && self.may_be_taken(a.ty);
+        let fits = same && self.may_be_taken(a.ty) && !self.in_block(slot);
         let is_cursor = dest.as_local().is_some_and(|local| self.cursors.contains(&local));
         let is_path = !is_cursor && slot.base != dest.base && is_kept(self.program, self.body, &self.cursors, dest);
         (fits && is_plain(a) && is_path && (self.is_told_apart(slot) || self.is_popped(at, slot)))
@@ -151,7 +161,10 @@ impl Moved<'_> {
     pub(super) fn may_be_taken(&self, ty: Ty) -> bool {
         let types = &self.program.types;
         match types.as_pointer(ty) {
-            Some(pointer) => pointer.own == Own::Unique && pointer.region == Region::Heap && !pointer.nonnull,
+            Some(pointer) => {
+                let heap = matches!(pointer.region, Region::Heap | Region::Exchange);
+                pointer.own == Own::Unique && heap && !pointer.nonnull
+            }
             None => parts(self.program, ty, 0).is_some() && !has_nonnull(types, ty),
         }
     }

@@ -685,6 +685,8 @@ impl Words<'_, '_> {
     }
 
     fn not_whole(&self, span: Span, node: NodeId, part: NodeId, site: u32, verb: Verb) -> Diagnostic {
+        let types = &self.ownership.program.types;
+        let ty = self.ownership.paths.nodes[part].ty;
         let (whole, part) = (self.name(node), self.name(part));
         let root = self.ownership.paths.nodes[node].root;
         let over = self.ownership.cursors.get(&root);
@@ -699,7 +701,14 @@ impl Words<'_, '_> {
         let d = self.label_site(Diagnostic::error(MOVED_CODE, span, message), site);
         d.help(match verb {
             Verb::Freed => format!("move {part} on every path, or on none"),
-            _ => format!("assign {part} first: a new value, or `nullptr`"),
+            _ => match types.kind(ty) {
+                TyKind::Endpoint(_) => {
+                    format!("assign {part} first: an end in that state, or none, `({}){{}}`", types.show(ty))
+                }
+                TyKind::Record(_) => format!("assign {part} first: a new value, or `({}){{}}`", types.show(ty)),
+                TyKind::Key(..) => format!("assign {part} first: a new key"),
+                _ => format!("assign {part} first: a new value, or `nullptr`"),
+            },
         })
     }
 

@@ -8,7 +8,7 @@ use typing::types::{FuncTy, Region, Ty, TyKind, TypeParam, TypeStore};
 
 use super::build::{Env, Keeper, OwnedIn, Ref, Side, Solver};
 use super::origins::{Form, Origin, OriginId, EXCHANGE, HEAP};
-use super::shape::{each_owned, object_pointer, How, Owned};
+use super::shape::{each_owned, key_region, object_pointer, How, Owned};
 use crate::framework::Point;
 use crate::lenders::{carried, may_return};
 
@@ -174,7 +174,7 @@ impl<'a> Solver<'a> {
             for owned in parts {
                 let part = match owned {
                     Owned::Pointer(r) => self.map((r, 0), env),
-                    Owned::Key => Ref::Fixed(HEAP),
+                    Owned::Key(kind) => key_region(kind, region),
                     Owned::Endpoint => Ref::Fixed(EXCHANGE),
                     Owned::Generic(param) => Ref::Fixed(self.owner_region(param)),
                 };

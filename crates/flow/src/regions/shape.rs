@@ -1,7 +1,10 @@
 //! Types seen as regions: walks two types that are equal up to regions side by side.
 
 use std::rc::Rc;
-use typing::types::{FuncTy, Own, Pointer, Region, Ty, TyKind, TypeParam, TypeStore};
+use typing::types::{FuncTy, KeyKind, Own, Pointer, Region, Ty, TyKind, TypeParam, TypeStore};
+
+use super::build::Ref;
+use super::origins::{EXCHANGE, HEAP};
 
 /// How the region of a value must stand to that of the place it goes to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -213,11 +216,21 @@ pub(crate) enum Owned {
     /// An owned pointer into the region.
     Pointer(Region),
     /// A key.
-    Key,
+    Key(KeyKind),
     /// An end of a channel, or a set of them.
     Endpoint,
     /// A value of generic type, which may own anything in the region of its bound.
     Generic(TypeParam),
+}
+
+/// Where an object that holds a key may be, if it is to be in the region: in the heap, and with the
+/// key of an exchange arena in a block of the exchange heap, too. Elsewhere the key would be lost
+/// with the arena.
+pub(crate) fn key_region(kind: KeyKind, region: Ref) -> Ref {
+    match region {
+        Ref::Fixed(EXCHANGE) if kind == KeyKind::Exchange => region,
+        _ => Ref::Fixed(HEAP),
+    }
 }
 
 /// Calls `visit` for each thing that a value of the type owns itself (not through pointers).
@@ -227,7 +240,7 @@ pub(crate) fn each_owned(types: &TypeStore, ty: Ty, depth: u32, visit: &mut dyn 
     }
     match types.kind(ty) {
         TyKind::Ptr(p) if is_exact(p.own) => visit(Owned::Pointer(p.region)),
-        TyKind::Key(..) => visit(Owned::Key),
+        TyKind::Key(kind, _) => visit(Owned::Key(*kind)),
         TyKind::Endpoint(_) | TyKind::EndSet(_) => visit(Owned::Endpoint),
         TyKind::Param(p) if p.moves => visit(Owned::Generic(*p)),
         TyKind::Array { elem, .. } => each_owned(types, elem.ty, depth + 1, visit),

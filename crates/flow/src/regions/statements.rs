@@ -10,7 +10,7 @@ use typing::types::{Own, Region, Ty, TyKind, TypeParam};
 use super::build::{Demand, Env, Keeper, Ref, Side, Solver};
 use super::calls::{bound_of, same_targets};
 use super::origins::{OriginId, ENTRIES, EXCHANGE, HEAP};
-use super::shape::{each_owned, is_exact, object_pointer, How, Owned};
+use super::shape::{each_owned, is_exact, key_region, object_pointer, How, Owned};
 use crate::framework::Point;
 
 impl<'a> Solver<'a> {
@@ -302,12 +302,11 @@ impl<'a> Solver<'a> {
         let heap = region == Ref::Fixed(HEAP);
         for owned in parts {
             let (source, keeper) = match owned {
-                Owned::Key if heap => continue,
+                Owned::Key(_) if heap => continue,
                 Owned::Pointer(r) => (self.map((r, 0), Env::Body), Keeper::Object),
                 // Only what is exchanged holds ends of channels: what else dies, dies in its heap.
                 Owned::Endpoint => (Ref::Fixed(EXCHANGE), Keeper::Object),
-                // A key would be lost with the arena.
-                Owned::Key => (Ref::Fixed(HEAP), Keeper::Object),
+                Owned::Key(kind) => (key_region(kind, region), Keeper::Object),
                 Owned::Generic(param) => (Ref::Fixed(self.owner_region(param)), Keeper::ObjectOf(param.name)),
             };
             self.flow(source, region, How::Equal, span, keeper);

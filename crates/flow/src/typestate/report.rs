@@ -64,7 +64,16 @@ impl Finding {
             (Some(contract), Some(want)) => format!("must be {}", words(contract, At::State(want))),
             _ => "has no state in its type".to_string(),
         };
-        Finding::of_end(t, place, span, at, |name, words| format!("{name} is {words}, and what goes {to} {want}"))
+        let mut found =
+            Finding::of_end(t, place, span, at, |name, words| format!("{name} is {words}, and what goes {to} {want}"));
+        let is_param = found.local.is_some_and(|local| local.0 < t.body.params);
+        if at.0 == At::Closed && is_param && to == "back to the caller" {
+            let name = name_of(t, place);
+            found.help = format!(
+                "a lent end comes back in its state: declare the parameter {name} `consume`, and free it here; the caller gives the end away"
+            );
+        }
+        found
     }
 
     /// An end that becomes one of a contract that does not know its state.

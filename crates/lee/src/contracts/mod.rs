@@ -12,7 +12,7 @@ use crate::report;
 use crate::session::Session;
 use std::ffi::OsString;
 use std::path::Path;
-use typing::contracts::{Contract, StateId};
+use typing::contracts::{Contract, ContractId, StateId};
 use typing::TypeStore;
 
 /// How a contract is shown.
@@ -54,11 +54,11 @@ pub fn main(rest: Vec<OsString>) -> Outcome<i32> {
     let Some(name) = name else {
         return list(&types, file);
     };
-    let Some(contract) = types.contracts.iter().find(|c| c.name.as_str() == name) else {
+    let Some((number, contract)) = types.contracts.iter().enumerate().find(|(_, c)| c.name.as_str() == name) else {
         return Err(Failure::error(format!("'{}' has no contract '{name}'", file.display())));
     };
     report::output(&match form {
-        Form::Text => text::write(&types, contract),
+        Form::Text => text::write(&types, ContractId(number as u32), contract),
         Form::Dot => dot::write(contract),
         Form::Svg => picture::write(contract),
     })?;

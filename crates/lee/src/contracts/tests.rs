@@ -5,7 +5,7 @@
 use super::picture::{draw, Place};
 use super::{dot, edges, picture, text, titles};
 use source::{Sink, SourceMap, Symbol};
-use typing::contracts::Contract;
+use typing::contracts::{Contract, ContractId};
 use typing::TypeStore;
 
 fn contracts(text: &str) -> TypeStore {
@@ -65,6 +65,7 @@ fn as_text() {
     let types = contracts(NIC);
     let expected = "contract Nic
 at most 1 message is on its way to the importer, 2 messages are on their way to the exporter
+digest 0x65439105d7b605f0
 
 messages
   out Device_info(int speed, int mtu)
@@ -91,7 +92,7 @@ states
     Packet!    -> RUNNING
     No_packet! -> RUNNING
 ";
-    assert_eq!(text::write(&types, named(&types, "Nic")), expected);
+    assert_eq!(text::write(&types, ContractId(0), named(&types, "Nic")), expected);
 }
 
 #[test]
@@ -125,4 +126,106 @@ fn nothing_overlaps() {
     text += &chains.join(" | ");
     text += "); } state B { Far? -> C; } state C { Answer_number_1! -> D; Answer_number_2! -> A; } state D { Go? -> B; Far? -> END; } state END { } }";
     check_drawing(named(&contracts(&text), "Wide"));
+}
+
+/// The digest of a contract of the text.
+fn digest(text: &str, name: &str) -> u64 {
+    let types = contracts(text);
+    let number = types.contracts.iter().position(|c| c.name == Symbol::new(name)).unwrap();
+    typing::digest::contract_digest(&types, ContractId(number as u32))
+}
+
+const PARTS: &str = "enum colour { RED, GREEN };
+struct item { struct item *@exchange next; int n; enum colour c; unsigned char data[4]; };
+struct flat { int f; };
+contract Other {
+    in message Ask(int n);
+    out message Reply();
+    state START { Ask? -> Reply! -> MORE; }
+    state MORE { Ask? -> Reply! -> START; }
+}
+contract Base {
+    out message Open(const struct flat *rc @exchange i);
+    in message Opened();
+    state START { Open! -> Opened? -> START; }
+}
+contract Last extends Base {
+    out message Begin();
+    in message Take(struct item *@exchange i, unsigned long n);
+    out message Ok(Other.imp:START o);
+    out message No();
+    state START { Begin! -> REST; }
+    state REST { Take? -> (Ok! -> START | No! -> REST); }
+}";
+
+#[test]
+fn digests_change_with_the_contract() {
+    let text = PARTS;
+    let plain = digest(text, "Last");
+    let changes = [
+        // Its own messages and states.
+        ("unsigned long n", "unsigned int n"),
+        ("unsigned long n", "long n"),
+        ("unsigned long n", "unsigned long long n"),
+        ("unsigned long n", "unsigned long n, bool b"),
+        ("struct item *@exchange i, u", "struct item *fat @exchange i, u"),
+        ("struct item *@exchange i, u", "const struct flat *rc @exchange i, u"),
+        ("out message No();", "out message No(int n);"),
+        ("No", "Nothing"),
+        (
+            "out message Ok(Other.imp:START o);\n    out message No();",
+            "out message No();\n    out message Ok(Other.imp:START o);",
+        ),
+        ("(Ok! -> START | No! -> REST)", "(Ok! -> START | No! -> START)"),
+        ("(Ok! -> START | No! -> REST)", "(Ok! | No!) -> REST"),
+        ("(Ok! -> START | No! -> REST)", "(No! -> REST | Ok! -> START)"),
+        ("REST", "PAUSE"),
+        ("Begin! -> REST", "Begin! -> Take? -> No! -> REST"),
+        // What it extends, and what it carries.
+        ("Other.imp:START o", "Other.imp:MORE o"),
+        ("in message Ask(int n);", "in message Ask(short n);"),
+        ("state MORE { Ask? -> Reply! -> START; }", "state MORE { Ask? -> Reply! -> MORE; }"),
+        ("Base", "Root"),
+        ("const struct flat *rc @exchange i);", "int i);"),
+        ("Opened", "Open_now"),
+        // The types of what it carries, however deep.
+        ("int n; enum", "int m; enum"),
+        ("int n; enum", "unsigned n; enum"),
+        ("int n; enum", "int n, m; enum"),
+        ("GREEN }", "GREEN = 2 }"),
+        ("RED,", "BLUE,"),
+        ("data[4]", "data[5]"),
+        ("struct item *@exchange next", "struct item *fat @exchange next"),
+        ("item", "part"),
+        ("int f", "long f"),
+    ];
+    let mut all = vec![plain];
+    for (from, to) in changes {
+        let changed = text.replace(from, to);
+        assert_ne!(changed, text, "{from:?}");
+        let found = digest(&changed, "Last");
+        assert!(!all.contains(&found), "{from:?}");
+        all.push(found);
+    }
+    // What two programs need not have in common.
+    let alike = [
+        ("(int n)", "(int number)"),
+        ("enum colour", "struct before { int n; };\ncontract Before { out message Hello(); state A { Hello! -> B; } state B {} }\nenum colour"),
+        ("unsigned long n", "/* how many */ long unsigned int n"),
+    ];
+    for (from, to) in alike {
+        let changed = text.replacen(from, to, 1);
+        assert_ne!(changed, text, "{from:?}");
+        assert_eq!(digest(&changed, "Last"), plain, "{from:?}");
+    }
+}
+
+/// Those of `tests/run/contract_digest`, which knows them as numbers, too, and runs on each machine.
+#[test]
+fn a_digest_is_the_same_in_every_program() {
+    let text = "struct unused { int n; };
+contract Ring { in message Give(Ring.imp:READY other); out message Taken(); state READY { Give? -> Taken! -> READY; } }
+contract Ping { in message Ask(int n); out message Reply(int n); state READY { Ask? -> Reply! -> READY; } }";
+    assert_eq!(digest(text, "Ping"), 0x465c_dbcc_aa81_3ece);
+    assert_eq!(digest(text, "Ring"), 0x2dfd_b508_9449_a806);
 }

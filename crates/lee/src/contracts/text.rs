@@ -2,17 +2,20 @@
 
 use super::titles;
 use std::fmt::Write;
-use typing::contracts::{Contract, Side};
+use typing::contracts::{Contract, ContractId, Side};
 use typing::TypeStore;
 
 /// Messages, then states with what can happen in each.
-pub fn write(types: &TypeStore, contract: &Contract) -> String {
+pub fn write(types: &TypeStore, id: ContractId, contract: &Contract) -> String {
     let mut out = String::new();
     let local = if contract.local { "local " } else { "" };
     let base = contract.extends.and_then(|id| types.contract(id)).map(|c| format!(" extends {}", c.name));
     let _ = writeln!(out, "{local}contract {}{}", contract.name, base.unwrap_or_default());
     let [importer, exporter] = contract.places;
     let _ = writeln!(out, "at most {} to the importer, {} to the exporter", messages(importer), messages(exporter));
+    if !contract.local {
+        let _ = writeln!(out, "digest 0x{:016x}", typing::digest::contract_digest(types, id));
+    }
     let _ = writeln!(out, "\nmessages");
     for message in &contract.messages {
         let params: Vec<String> = message

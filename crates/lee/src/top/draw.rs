@@ -5,7 +5,11 @@ use std::fmt::Write;
 
 /// Each of the tables has at most `most` rows.
 pub fn text(rows: &Rows, most: usize) -> String {
-    let mut out = format!("{}\n\n", rows.summary);
+    let mut out = format!("{}\n", rows.summary);
+    for circle in &rows.cycles {
+        out += &format!("{circle}\n");
+    }
+    out.push('\n');
     table(&mut out, &CUSTODIANS, &rows.custodians, most, "custodians");
     out.push('\n');
     table(&mut out, &PROCESSES, &rows.processes, most, "processes");

@@ -17,6 +17,11 @@ pub fn write(answer: &Answer) -> String {
     list(&mut out, &answer.workers, worker);
     out.push_str("],\"ends\":[");
     list(&mut out, &answer.ends, end);
+    out.push_str("],\"cycles\":[");
+    list(&mut out, &super::cycles::find(answer), |out, circle| {
+        let ids: Vec<String> = circle.iter().map(u64::to_string).collect();
+        write!(out, "[{}]", ids.join(","))
+    });
     out.push_str("]}\n");
     out
 }

@@ -2,6 +2,7 @@
 //! socket (`runtime/src/top.c`): as tables that are drawn again each second, once, as JSON, or as a
 //! page for a browser. With `--why ID`: what the memory of one of them consists of.
 
+mod cycles;
 mod draw;
 mod json;
 mod names;

@@ -23,6 +23,8 @@ pub const ENDS: [&str; 6] = ["end of", "process", "other end", "messages", "of",
 /// The tables, and a line above them.
 pub struct Rows {
     pub summary: String,
+    /// Processes that wait for each other, a line for each circle.
+    pub cycles: Vec<String>,
     pub custodians: Vec<[String; CUSTODIANS.len()]>,
     pub processes: Vec<[String; PROCESSES.len()]>,
     /// Of channels: those with the most messages come first.
@@ -93,6 +95,7 @@ pub fn rows(now: &Answer, before: Option<&Answer>, order: Order) -> Rows {
     };
     Rows {
         summary: summary(now),
+        cycles: super::cycles::find(now).iter().map(|circle| super::cycles::text(circle)).collect(),
         custodians: custodians.iter().map(custodian).collect(),
         processes: processes.iter().map(process).collect(),
         ends: ends.iter().map(end).collect(),

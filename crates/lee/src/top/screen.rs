@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 /// Between two pictures.
 const PAUSE: Duration = Duration::from_secs(1);
+/// So many circles of processes are drawn.
+const CYCLES: usize = 3;
 const KEYS: &str = "q: end   m: by memory   t: by time   c: channels   up, down: scroll";
 
 /// What the keys change.
@@ -88,10 +90,13 @@ pub fn change(view: View, code: KeyCode) -> Option<View> {
 
 /// One picture.
 pub fn picture(frame: &mut Frame, rows: &Rows, view: View) {
+    let head = [std::slice::from_ref(&rows.summary), &rows.cycles[..rows.cycles.len().min(CYCLES)]].concat();
+    let height = head.len() as u16;
+    let head = head.join("\n");
     let [top, custodians, processes, bottom] =
-        Layout::vertical([Constraint::Length(1), Constraint::Fill(1), Constraint::Fill(1), Constraint::Length(1)])
+        Layout::vertical([Constraint::Length(height), Constraint::Fill(1), Constraint::Fill(1), Constraint::Length(1)])
             .areas(frame.area());
-    frame.render_widget(Paragraph::new(rows.summary.as_str()), top);
+    frame.render_widget(Paragraph::new(head.as_str()), top);
     table(frame, custodians, "custodians", &CUSTODIANS, &rows.custodians, view);
     if view.channels {
         table(frame, processes, "ends of channels", &ENDS, &rows.ends, view);

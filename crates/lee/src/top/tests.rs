@@ -113,6 +113,24 @@ fn what_a_process_waits_for_is_told() {
     }
 }
 
+#[test]
+fn circles_are_found_once() {
+    let process = |id: u64, waits: &str| format!("process\t{id}\t10\treceiving\t4096\t1\t2\t0\t0\t{waits}\t-\n");
+    let told = |edges: &[(u64, u64)]| {
+        let lines: String = edges.iter().map(|(id, to)| process(*id, &format!("message\tTwo\t{to}"))).collect();
+        let answer = read::parse(&format!("program\t12\t1\t0\n{lines}{}end\n", process(99, "outside\t-\t0"))).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&json::write(&answer)).unwrap();
+        let rows = rows_of(&answer, None);
+        assert_eq!(value["cycles"].as_array().unwrap().len(), rows.cycles.len());
+        rows.cycles
+    };
+    assert_eq!(told(&[(2, 3), (3, 2), (4, 2), (1, 4)]), ["p2 and p3 wait for each other"]);
+    assert_eq!(told(&[(7, 5), (5, 6), (6, 7)]), ["p5 waits for p6, which waits for p7, which waits for p5"]);
+    assert_eq!(told(&[(9, 8), (8, 9), (2, 3), (3, 2)]).len(), 2);
+    // A chain that ends, an end of no process, and a process with both ends of a channel.
+    assert!(told(&[(2, 3), (3, 99), (4, 0), (5, 5), (6, 5)]).is_empty());
+}
+
 const WHY: &str = "why\t12\t1\t1003\tall
 part\theap\t204800
 part\tc\t0

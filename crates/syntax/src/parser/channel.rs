@@ -143,7 +143,13 @@ impl Parser<'_> {
             self.names.leave();
             match case {
                 Ok(case) => cases.push(case),
-                Err(Stop) => self.recover(from),
+                Err(Stop) => {
+                    let lo = self.here();
+                    self.recover(from);
+                    // Without a pattern: it is not known what it waits for.
+                    let (span, body) = (self.since(lo), Block { span: Span::new(lo.lo, lo.lo), stmts: vec![] });
+                    cases.push(ReceiveCase { span, label: ReceiveLabel::Messages(vec![]), body });
+                }
             }
         }
         self.close(Kind::RBrace, open)?;

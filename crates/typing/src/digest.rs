@@ -7,8 +7,9 @@
 
 use source::Symbol;
 use std::fmt::Write;
-use typing::contracts::ContractId;
-use typing::types::*;
+
+use crate::contracts::ContractId;
+use crate::types::*;
 
 /// The digest of a type, with everything that can be reached from it, without its regions.
 pub fn digest(types: &TypeStore, ty: Ty) -> u64 {
@@ -30,9 +31,14 @@ pub fn record_digest(types: &TypeStore, id: RecordId) -> u64 {
 /// The digest of a contract with all that it takes from those that it extends: equal digests, equal
 /// conversations.
 pub fn contract_digest(types: &TypeStore, id: ContractId) -> u64 {
+    contract_digest_with(types, id).0
+}
+
+/// The same, and the contracts that it goes into.
+pub(crate) fn contract_digest_with(types: &TypeStore, id: ContractId) -> (u64, Vec<ContractId>) {
     let mut writer = Writer { types, deep: true, out: String::new(), seen: vec![], contracts: vec![] };
     writer.contract(id);
-    hash(writer.out.as_bytes())
+    (hash(writer.out.as_bytes()), writer.contracts)
 }
 
 /// The digest of several types in order.
@@ -59,7 +65,7 @@ fn canonical(types: &TypeStore, ty: Ty, deep: bool) -> String {
 
 /// FNV-1a on 128 bits, folded to 64: stable, and far from a collision for any number of types that
 /// a program has.
-pub(crate) fn hash(bytes: &[u8]) -> u64 {
+pub fn hash(bytes: &[u8]) -> u64 {
     let mut state: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     for &byte in bytes {
         state ^= u128::from(byte);
@@ -209,7 +215,7 @@ impl Writer<'_> {
 
     fn region(&mut self, region: Region) {
         if region != Region::Heap && !self.deep {
-            self.out.push_str(&mir::print_types::region_text(region));
+            self.out.push_str(&region_text(region));
             self.out.push(' ');
         }
     }
@@ -300,6 +306,21 @@ impl Writer<'_> {
             }
         }
         self.out.push('}');
+    }
+}
+
+/// `@heap`, `@p1` (parameter of the generic), `@b0.1` (variable 1 of the function type 0 levels
+/// out), `@r2` (region 2 of the body), `@i3` (to be solved), `@e0` (hidden in a struct).
+pub fn region_text(region: Region) -> String {
+    match region {
+        Region::Heap => "@heap".into(),
+        Region::Var => "@var".into(),
+        Region::Exchange => "@exchange".into(),
+        Region::Param(n) => format!("@p{n}"),
+        Region::Bound(level, n) => format!("@b{level}.{n}"),
+        Region::Body(n) => format!("@r{n}"),
+        Region::Infer(n) => format!("@i{n}"),
+        Region::Exists(n) => format!("@e{n}"),
     }
 }
 
