@@ -268,6 +268,7 @@ LEE_UNWATCHED static bool leaves_work(const struct lee_worker *self) {
 
 void lee_worker_calls_c(void) {
     struct lee_worker *self = &lee_worker;
+    self->began = lee_cycles();
     __atomic_store_n(&self->calls, true, __ATOMIC_RELAXED);
     if (self->number == 0)
         lee_atomic_fence(); /* it sees the first process in its queue, or is seen by the one that puts it there */
@@ -286,7 +287,9 @@ void lee_worker_called_c(void) {
     if (__builtin_expect(__atomic_load_n(&self->called_at, __ATOMIC_RELAXED) != 0, 0))
         __atomic_store_n(&self->called_at, 0, __ATOMIC_RELAXED);
     lee_atomic_fence();
-    if (__builtin_expect(__atomic_load_n(&self->missed, __ATOMIC_RELAXED), 0)) {
+    /* What was stopped here had no other worker meanwhile, and a call that sleeps takes nothing of the slice. */
+    bool waited = __atomic_load_n(&self->head, __ATOMIC_RELAXED) != NULL && lee_cycles() - self->began > STOLEN_AFTER;
+    if (__builtin_expect(waited || __atomic_load_n(&self->missed, __ATOMIC_RELAXED), 0)) {
         __atomic_store_n(&self->missed, false, __ATOMIC_RELAXED);
         lee_task_arm();
         lee_slice_over = true;

@@ -565,7 +565,7 @@ static __attribute__((noinline)) struct lee_task *next_slowly(struct lee_task *w
             if (process->tasks.head != NULL || has_outside())
                 continue;
         }
-        bool woken = wake_queued(process);
+        bool woken = wake_queued(process) || (lee_first_process != NULL && wake_queued(lee_first_process));
         for (struct lee_process *other = worker.spawned; other != NULL && !woken; other = other->next)
             woken = wake_queued(other);
         if (woken)

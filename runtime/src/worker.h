@@ -57,6 +57,7 @@ struct lee_worker {
     bool sleeps;                /* it waits for `woken` */
     bool calls;                 /* its process is in a call of C, perhaps for long: others do not interrupt it */
     uint64_t called_at;         /* when it began the call, if all others ran then; else 0 */
+    uint64_t began;             /* in cycles: when it did */
     bool missed;                /* they wanted to: its slice ends when C comes back */
     int looks;                  /* `turns` of a pool */
     uint64_t woke_at;           /* in cycles: when its process first woke another in this turn; 0: it has not */

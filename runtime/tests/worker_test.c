@@ -871,6 +871,46 @@ static void test_kill_in_c(void) {
     CHECK(!atomic_load(&ran_on));
 }
 
+static void sleeps_in_c(void *argument) {
+    struct timespec pause = {0, 5000000};
+    (void)argument;
+    nanosleep(&pause, NULL);
+}
+
+static int calls_for_ever(void *argument) {
+    (void)argument;
+    for (;;)
+        lee_foreign_call(sleeps_in_c, NULL);
+    return 0;
+}
+
+static atomic_long spun;
+
+LEE_CODE static int spins_and_counts(void *argument) {
+    (void)argument;
+    for (;; pass())
+        atomic_fetch_add_explicit(&spun, 1, memory_order_relaxed);
+    return 0;
+}
+
+/* A process that was stopped in its own code has a turn between the calls of C of one that never waits
+ * otherwise. Only the thread that it was stopped on can run it. */
+static void test_stopped_beside_c(void) {
+    struct timespec pause = {0, 20000000};
+    if (UNDER_ASAN || KEEPS_THREADS)
+        return;
+    struct lee_pid *pids[2] = {lee_process_spawn(NULL, spins_and_counts, NULL, 0), lee_process_spawn(NULL, calls_for_ever, NULL, 0)};
+    int went_on_in = 0;
+    for (int i = 0; i < 20; i++) {
+        long before = atomic_load(&spun);
+        lee_nanosleep(&pause, NULL);
+        went_on_in += atomic_load(&spun) != before;
+    }
+    CHECK(went_on_in >= 5);
+    for (int i = 0; i < 2; i++)
+        lee_process_kill(pids[i]);
+}
+
 static void waits_for_nothing(void *argument) {
     (void)argument;
     struct lee_endpoint *ends[2];
@@ -959,6 +999,7 @@ static void one_goes_on_beside_c(void *argument) {
     }
     test_foreign_beside();
     test_kill_in_c();
+    test_stopped_beside_c();
     fflush(stdout);
     _exit(delayed || check_failures > 0 ? 4 : 3);
 }
@@ -1019,6 +1060,8 @@ int main(int argc, char **argv) {
     show("foreign_beside");
     test_kill_in_c();
     show("kill_in_c");
+    test_stopped_beside_c();
+    show("stopped_beside_c");
     test_first_beside_c();
     show("first_beside_c");
     for (int computing = 3; computing <= 5; computing++)

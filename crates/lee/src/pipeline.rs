@@ -304,7 +304,9 @@ fn elsewhere(mut tree: typing::tree::Program, sink: &mut Sink, analyses: flow::O
         let around = checked.iter().find(|c| c.text.lo <= at.lo && at.hi <= c.text.hi);
         around.is_some_and(|c| !unknown.contains(&c.func))
     };
-    sink.all.extend(found.all.into_iter().filter(|d| d.level == source::Level::Error && is_known(d.span)));
+    // What is returned would be inferred in a further round (`returned`).
+    let is_right = |d: &Diagnostic| d.level == source::Level::Error && d.lacks != Some(source::Lack::Result);
+    sink.all.extend(found.all.into_iter().filter(|d| is_right(d) && is_known(d.span)));
 }
 
 fn instances(

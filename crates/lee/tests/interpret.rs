@@ -35,6 +35,7 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("run/one_process_only", "threads, handlers and timers of a compiled program"),
     ("run/process_preempted", "runs more statements than the limit"),
     ("run/processes_many", "what a custodian is charged"),
+    ("run/process_popen_left", "`waitpid` for a command"),
     ("run/reports_wait_for_nobody", "a standard error that is another file"),
 ];
 

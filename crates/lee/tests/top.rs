@@ -570,6 +570,7 @@ int main(void) {
     puts("ready");
     fflush(stdout);
     kill(other);
+    wait(other);
     return 0;
 }
 "#;
@@ -586,7 +587,7 @@ fn a_process_that_was_killed_in_a_call_of_c_is_dying() {
     // Without slices the first process keeps its worker, so another one runs the second.
     let workers = [("LEE_WORKERS", "2"), ("LEE_SLICE", "0")];
     let running = Running::of(DYING, &folder, Some("socket"), &workers);
-    // The first process may not have come to its kill yet.
+    // The first process may not have come to its kill yet. It does not wait for C there.
     let dies = || find(&answer(&folder, "socket"), "processes", "name", &Value::from("stays"))["state"] == "dying";
     assert!((0..10_000).any(|_| dies()));
     let text = lee_in(&folder, &["top", "--once", "socket"]).expect(0).out;
