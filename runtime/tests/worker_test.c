@@ -999,9 +999,20 @@ static void one_goes_on_beside_c(void *argument) {
     }
     test_foreign_beside();
     test_kill_in_c();
-    test_stopped_beside_c();
     fflush(stdout);
     _exit(delayed || check_failures > 0 ? 4 : 3);
+}
+
+/* Slices of the thread's processor time, of which a call of C that sleeps takes nothing. */
+static void has_turns_between_calls(void *argument) {
+    (void)argument;
+    setenv("LEE_WORKERS", "1", 1);
+    if (STOPS)
+        setenv("LEE_SLICE", "5000", 1);
+    lee_start(0, NULL);
+    test_stopped_beside_c();
+    fflush(stdout);
+    _exit(check_failures > 0 ? 4 : 3);
 }
 
 static void test_one_worker(void) {
@@ -1011,6 +1022,8 @@ static void test_one_worker(void) {
     run_child(&child, one_goes_on_beside_c, NULL);
     CHECK(child.status == 3);
     run_child(&child, one_goes_on_beside_c, "yields");
+    CHECK(child.status == 3);
+    run_child(&child, has_turns_between_calls, NULL);
     CHECK(child.status == 3);
 }
 
@@ -1060,8 +1073,6 @@ int main(int argc, char **argv) {
     show("foreign_beside");
     test_kill_in_c();
     show("kill_in_c");
-    test_stopped_beside_c();
-    show("stopped_beside_c");
     test_first_beside_c();
     show("first_beside_c");
     for (int computing = 3; computing <= 5; computing++)
