@@ -23,7 +23,7 @@ LEE_TEST_CC=${LEE_TEST_GCC:-$LEE_TEST_CLANG}
 export LEE_TEST_GCC LEE_TEST_CLANG LEE_TEST_CC
 
 # The tools, each with the Debian package that brings it; `has` knows when it is there.
-tools=(gcc:gcc clang:clang-19 sanitizers:libclang-rt-19-dev make:make cmake:cmake gdb:gdb valgrind:valgrind python3:python3
+tools=(gcc:gcc clang:clang-19 sanitizers:libclang-rt-19-dev lld:lld-19 make:make cmake:cmake gdb:gdb valgrind:valgrind python3:python3
     zlib:zlib1g-dev sqlite:libsqlite3-dev words:wamerican chromium:chromium csmith:csmith csmith.h:libcsmith-dev matplotlib:python3-matplotlib
     aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu aarch64.h:libc6-dev-arm64-cross qemu-aarch64:qemu-user)
 
@@ -38,6 +38,9 @@ sanitizes() {
     return $status
 }
 
+# links_with_lld COMPILER: for link-time optimisation clang's own linker is needed.
+links_with_lld() { echo 'int main(void) { return 0; }' | "$1" -fuse-ld=lld -x c - -o /dev/null 2>/dev/null; }
+
 # header NAME: whether programs of C can include it.
 header() { echo "#include <$1>" | "$LEE_TEST_CC" -E -x c - >/dev/null 2>&1; }
 
@@ -46,6 +49,7 @@ has() {
         gcc) [ -n "$LEE_TEST_GCC" ] ;;
         clang) [ -n "$LEE_TEST_CLANG" ] ;;
         sanitizers) sanitizes "$LEE_TEST_CLANG" ;;
+        lld) [ -z "$LEE_TEST_CLANG" ] || links_with_lld "$LEE_TEST_CLANG" ;;
         zlib) header zlib.h ;;
         sqlite) header sqlite3.h ;;
         words) [ -e /usr/share/dict/words ] ;;

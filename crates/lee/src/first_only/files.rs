@@ -495,3 +495,17 @@ fn optimised_later(file: &object::File) -> Vec<(String, bool)> {
     }
     all
 }
+
+/// What objects of clang's for link-time optimisation define, of the functions that Leeward's
+/// objects use: LLVM's format keeps names as they are, but does not say in a simple way which are
+/// defined. One that nothing else defines, and that such an object names, is taken to be there.
+pub fn guess_names(units: &mut [Unit], inputs: &[Input]) {
+    let defined: BTreeSet<&String> = units.iter().flat_map(|unit| &unit.defines).map(|(name, _)| name).collect();
+    let uses = units.iter().filter(|unit| unit.leeward).flat_map(|unit| &unit.uses).map(|(name, _)| name);
+    let wanted: BTreeSet<String> = uses.filter(|name| !defined.contains(name)).cloned().collect();
+    for unit in units.iter_mut().filter(|unit| unit.state == State::Unknown && unit.defines.is_empty()) {
+        let bytes = unit.input.and_then(|n| inputs.get(n)).map(|input| &*input.bytes).filter(|bytes| is_bitcode(bytes));
+        let holds = |name: &&String| bytes.is_some_and(|b| b.windows(name.len().max(1)).any(|w| w == name.as_bytes()));
+        unit.defines = wanted.iter().filter(holds).map(|name| (name.clone(), false)).collect();
+    }
+}

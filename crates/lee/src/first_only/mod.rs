@@ -65,6 +65,7 @@ pub fn guard(session: &Session, words: &[OsString], made: &[Made]) -> Outcome<Gu
     if units.iter().any(|unit| unit.kind == Kind::Shared && !unit.refers.is_empty()) {
         units.extend(files::needed_units(&folders, &units, &inputs));
     }
+    files::guess_names(&mut units, &inputs);
     // Files by their words are linked in the order of the line.
     units.sort_by_key(|unit| unit.input.and_then(|n| inputs.get(n)).map_or((usize::MAX, None), |i| (i.word, i.part)));
     let messages = restricted(&units);
