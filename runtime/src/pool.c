@@ -1068,7 +1068,7 @@ static void adopt_all(void) {
 static bool begin_pool(struct lee_process *own, int most) {
     uintptr_t high, low = lee_stack_take(&high);
     struct lee_process *process = low != 0 ? make_idle() : NULL;
-    if (process == NULL || !lee_reactor_share())
+    if (process == NULL)
         return false;
     struct lee_task *first = &process->tasks.first;
     first->low = low;
@@ -1099,7 +1099,7 @@ void lee_pool_begin(void) {
         return;
     asked = true;
     unsigned most = wanted_workers();
-    if (lee_task_is_seeded())
+    if (lee_task_is_seeded() || !lee_reactor_share()) /* its descriptors are there before the program makes some */
         return;
     pool.first = self;
     lee_preempt_begin();
