@@ -281,15 +281,19 @@ void lee_worker_calls_c(void) {
     errno = error;
 }
 
+/* Others wait here after a call of C that took long. What was stopped here had no other worker meanwhile,
+ * and a call that sleeps takes nothing of the slice. */
+LEE_UNWATCHED static bool has_let_wait(const struct lee_worker *self) {
+    return __atomic_load_n(&self->head, __ATOMIC_RELAXED) != NULL && lee_cycles() - self->began > STOLEN_AFTER;
+}
+
 void lee_worker_called_c(void) {
     struct lee_worker *self = &lee_worker;
     __atomic_store_n(&self->calls, false, __ATOMIC_RELAXED);
     if (__builtin_expect(__atomic_load_n(&self->called_at, __ATOMIC_RELAXED) != 0, 0))
         __atomic_store_n(&self->called_at, 0, __ATOMIC_RELAXED);
     lee_atomic_fence();
-    /* What was stopped here had no other worker meanwhile, and a call that sleeps takes nothing of the slice. */
-    bool waited = __atomic_load_n(&self->head, __ATOMIC_RELAXED) != NULL && lee_cycles() - self->began > STOLEN_AFTER;
-    if (__builtin_expect(waited || __atomic_load_n(&self->missed, __ATOMIC_RELAXED), 0)) {
+    if (__builtin_expect(has_let_wait(self) || __atomic_load_n(&self->missed, __ATOMIC_RELAXED), 0)) {
         __atomic_store_n(&self->missed, false, __ATOMIC_RELAXED);
         lee_task_arm();
         lee_slice_over = true;
