@@ -31,7 +31,7 @@ static bool is_child(void) {
     return lee_processes_used && getpid() != lee_program;
 }
 
-/* A thread that C made is no worker, so it may wake no task. */
+/* A thread that C made is not a worker, so it must not wake a task. */
 static bool is_thread_of_c(void) {
     return lee_processes_used && (lee_process == NULL || (lee_process->high == 0 && lee_process != lee_first_process));
 }
@@ -291,7 +291,7 @@ static struct opened unpacked(uintptr_t value) {
                            .directory = value >> DIRECTORY_BIT != 0};
 }
 
-/* Lists a file or a directory. False: there is no memory. */
+/* Lists a file or a directory; false if memory ran out. */
 static bool listed(const void *key, struct opened opened) {
     struct lee_process *self = lee_process_self();
     size_t growth = lee_address_growth(self->c_files);

@@ -33,7 +33,7 @@
 enum {
     WORKERS_MOST = 64,
     THREADS_MOST = 2 * WORKERS_MOST, /* with those that were started because all were in calls of C */
-    AWAKE = 40000,          /* cycles that a worker waits awake for the lock, which costs about as much as sleeping */
+    AWAKE = 40000,          /* cycles that a worker waits awake for the lock: about what sleeping costs */
     LOOKS = 64,             /* switches of a worker between two looks at the reactor */
     THREAD_STACK = 1 << 20, /* of the threads that are started: only handlers and `idle` run on it */
     SPINS = 100,            /* looks of an idle worker between two at the clock */
@@ -76,7 +76,7 @@ static struct {
     bool rung;                /* and is about to come back */
     bool stranded;            /* processes wait for a call of C to return, and all other workers run */
     struct lee_worker *guard; /* about to look after what a worker that called C has left */
-    struct lee_process *first, *spawned; /* of the thread that made the pool; all others */
+    struct lee_process *spawned; /* all but the first process */
     struct lee_worker *stopper;
     int stops;                   /* how often it stopped the others */
     int stopped;                 /* a futex: a worker has stopped */
@@ -119,18 +119,20 @@ static bool calls_c(const struct lee_worker *worker) {
     return __atomic_load_n(&worker->calls, __ATOMIC_RELAXED);
 }
 
-bool lee_worker_kills_after_c(struct lee_process *process) {
-    struct lee_worker *worker = process->worker;
+/* Its slice ends when it comes back from a call of C. Whether it is in one. */
+static bool misses_in_c(struct lee_worker *worker) {
     __atomic_store_n(&worker->missed, true, __ATOMIC_RELAXED);
     lee_atomic_fence(); /* one of the two sees the other: lee_worker_called_c */
     return calls_c(worker);
 }
 
+bool lee_worker_kills_after_c(struct lee_process *process) {
+    return misses_in_c(process->worker);
+}
+
 /* Its slice ends as soon as it can be stopped. */
 static void interrupt(struct lee_worker *worker) {
-    __atomic_store_n(&worker->missed, true, __ATOMIC_RELAXED);
-    lee_atomic_fence(); /* one of the two sees the other: lee_worker_called_c */
-    if (!calls_c(worker)) /* what C waits for is not cut short */
+    if (!misses_in_c(worker)) /* what C waits for is not cut short */
         lee_preempt_interrupt(worker->thread);
 }
 
@@ -156,7 +158,7 @@ static void add_worker(int most) {
         pool.most = pool.count;
 }
 
-/* More than `most` workers there are if all were in calls of C at some time. One takes work only if there
+/* There are more than `most` workers if all were in calls of C at some time. One takes work only if there
  * would be too few others for it: processes that take turns are to have the processors. */
 static bool is_needed(const struct lee_worker *self) {
     int busy = 0;
@@ -349,7 +351,7 @@ static bool is_fresh(const struct lee_process *process) {
 /* Whether the first process, which is bound to the thread that it began on, may leave it while a call of
  * C lasts there. */
 static bool is_loose(const struct lee_process *process) {
-    return !FIRST_STAYS && process == pool.first && !process->keeps_thread;
+    return !FIRST_STAYS && process == lee_first_process && !process->keeps_thread;
 }
 
 /* Where a process that can run waits for its turn. */
@@ -433,7 +435,7 @@ static struct lee_process *steal(const struct lee_worker *self) {
 
 /* Whether there is one that has not waited long enough yet. */
 static bool may_steal_soon(const struct lee_worker *self) {
-    if (pool.most < 2 || !is_needed(self)) /* with one processor it would be kept from who is waited for */
+    if (pool.most < 2 || !is_needed(self)) /* with one processor, the one that is waited for could not run */
         return false;
     for (int i = 0; i < pool.count; i++) {
         const struct lee_worker *from = pool.workers[i];
@@ -795,7 +797,7 @@ static void run_process(struct lee_worker *self, struct lee_task *task) {
 /* Every task of every process waits, and nothing from outside can end that. The process in which a
  * task went to wait last reports it. */
 static void report_deadlock(void) {
-    struct lee_task *task = pool.last != NULL ? pool.last : &pool.first->tasks.first;
+    struct lee_task *task = pool.last != NULL ? pool.last : &lee_first_process->tasks.first;
     struct lee_worker *worker = task->process->pinned != NULL ? task->process->pinned : &lee_worker;
     worker->deadlocked = task;
     note_event();
@@ -805,7 +807,7 @@ static void report_deadlock(void) {
 
 /* True if something may be ready now. */
 static bool wake_collectors(void) {
-    bool any = lee_task_wake_queued(pool.first);
+    bool any = lee_task_wake_queued(lee_first_process);
     for (struct lee_process *process = pool.spawned; process != NULL && !any; process = process->next)
         any = lee_task_wake_queued(process);
     return any;
@@ -1053,11 +1055,12 @@ static void adopt_process(struct lee_process *process) {
     struct lee_worker *self = &lee_worker;
     process->last = self;
     process->worker = process == lee_process ? self : NULL;
-    process->pinned = process == pool.first || process->keeps_thread > 0 || KEEPS_THREADS ? self : NULL;
+    process->pinned = process == lee_first_process || process->keeps_thread > 0 || KEEPS_THREADS ? self : NULL;
 }
 
 static void adopt_all(void) {
     struct lee_worker *self = &lee_worker;
+    adopt_process(lee_first_process);
     pool.spawned = self->spawned;
     for (struct lee_process *process = pool.spawned; process != NULL; process = process->next)
         adopt_process(process);
@@ -1068,8 +1071,8 @@ static void adopt_all(void) {
     }
 }
 
-/* The pool's first process is `own`, which began on this thread. */
-static bool begin_pool(struct lee_process *own, int most) {
+/* By the thread on which the first process began. */
+static bool begin_pool(int most) {
     uintptr_t high, low = lee_stack_take(&high);
     struct lee_process *process = low != 0 ? make_idle() : NULL;
     if (process == NULL)
@@ -1084,9 +1087,7 @@ static bool begin_pool(struct lee_process *own, int most) {
     pool.exchange = lee_exchange_adopt != NULL ? lee_exchange_heap() : NULL;
     pool.most = most;
     pool.count = pool.running = 1;
-    pool.first = own;
     lee_lock_patience = most > 1 ? AWAKE : 0;
-    adopt_process(own);
     adopt_all();
     join(&lee_worker, process, 0);
     lee_worker.runs = lee_process;
@@ -1102,14 +1103,15 @@ void lee_pool_begin(void) {
     if (asked || self->high != 0)
         return;
     asked = true;
+    lee_first_process = self;
     unsigned most = wanted_workers();
-    if (lee_task_is_seeded() || !lee_reactor_share()) /* its descriptors are there before the program makes some */
+    /* The reactor's descriptors are there before the program makes some. */
+    if (lee_task_is_seeded() || !lee_reactor_share())
         return;
-    pool.first = self;
     lee_preempt_begin();
     if (most == 1)
         lee_pool_may_begin = true;
-    else if (!begin_pool(self, (int)(most > WORKERS_MOST ? WORKERS_MOST : most)))
+    else if (!begin_pool((int)(most > WORKERS_MOST ? WORKERS_MOST : most)))
         return;
 #ifndef LEE_ASAN
     lee_on_task_stack = self->tasks.running->foreign == NULL;
@@ -1120,7 +1122,7 @@ void lee_pool_begin_for_c(void) {
     if (lee_worker.head == NULL && lee_shares_ready == 0 && !lee_reactor_has_waits())
         return;
     lee_pool_may_begin = false;
-    begin_pool(pool.first, 1);
+    begin_pool(1);
 }
 
 #endif

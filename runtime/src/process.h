@@ -137,7 +137,8 @@ static inline struct lee_process *lee_process_self(void) {
 
 /* Whether a process was ever spawned. */
 extern bool lee_processes_used;
-/* The process that spawned the first one, and the system's number of the program then. */
+/* The process that first called for one to be spawned (pool.c), and the system's number of the program
+ * once one was. */
 extern struct lee_process *lee_first_process;
 extern int lee_program;
 

@@ -530,7 +530,6 @@ static struct lee_pid *spawn(struct lee_pid *pid, const struct lee_site *site, i
         return NULL;
     }
     if (!lee_processes_used) { /* there is one worker still */
-        lee_first_process = lee_process_self();
         lee_program = getpid();
         lee_processes_used = lee_fds_guarded = true;
     }

@@ -348,7 +348,8 @@ LEE_UNWATCHED static bool ends_by_signal(void) {
 
 static void hear_bell(void) {
     uint64_t rings;
-    if (lee_worker_is_rung == NULL || !lee_worker_is_rung()) { /* else it rings on for the one that blocks here */
+    /* Else it rings on for the worker that blocks here. */
+    if (lee_worker_is_rung == NULL || !lee_worker_is_rung()) {
         while (read(reactor.bell, &rings, sizeof rings) < 0 && errno == EINTR)
             ;
     }

@@ -347,7 +347,8 @@ void lee_task_bury(void) {
     if (lee_many) { /* the lock is held, by whoever ran before on this worker; from here on by this task */
         gives = worker.depth == 0; /* it began to wait while there was no pool */
         worker.depth += gives;
-        if (lee_process->tasks.running->foreign != NULL || lee_process->tasks.running->below_c) /* it waited in a callback, which returns to C */
+        const struct lee_task *running = lee_process->tasks.running;
+        if (running->foreign != NULL || running->below_c) /* it waited in a callback, which returns to C */
             __atomic_store_n(&worker.calls, true, __ATOMIC_RELAXED);
     }
     struct lee_task *gone = worker.gone;
@@ -395,16 +396,15 @@ static inline __attribute__((always_inline)) void leave_task(struct lee_task *fr
     from->depth = worker.depth;
 }
 
-#ifndef LEE_ASAN
-/* Whether workers are told of the first process's calls of C, too. */
-static inline bool tells_calls(void) {
-    return lee_many || lee_pool_may_begin;
+/* What `lee_on_task_stack` is for a task that is in no call of C on a stack of C's. Only a first task's
+ * `low` is 0: it stands on the system's stack, but workers are told of its calls, too. */
+static inline bool calls_far(const struct lee_task *task) {
+    return task->low != 0 || ((lee_many || lee_pool_may_begin) && !task->below_c);
 }
-#endif
 
 static inline __attribute__((always_inline)) uintptr_t enter_task(struct lee_process *process, struct lee_task *to) {
 #ifndef LEE_ASAN
-    lee_on_task_stack = to->foreign == NULL && (to->low != 0 || (tells_calls() && !to->below_c)); /* only a first task's low is 0 */
+    lee_on_task_stack = to->foreign == NULL && calls_far(to);
 #endif
     process->tasks.running = to;
     worker.depth = to->depth;
@@ -895,7 +895,7 @@ LEE_SWITCHES uintptr_t lee_task_yields(uintptr_t sp) {
     *error = to->error;
     self->depth = 0;
     worker.depth = to->depth;
-    lee_on_task_stack = to->low != 0 || (lee_pool_may_begin && !to->below_c); /* only a first task's low is 0 */
+    lee_on_task_stack = calls_far(to);
     leave_fiber(self, to, false);
     return to->sp;
 }

@@ -302,7 +302,7 @@ fn report(body: &Body, early: &Early) -> Diagnostic {
     } else {
         format!("{what} is not initialised{ways}")
     };
-    let within = |use_: &&Span| early.span.lo <= use_.lo && use_.hi <= early.span.hi;
+    let within = |use_: &&Span| early.span.holds(**use_);
     let span = decl.and_then(|decl| decl.uses.iter().find(within)).copied().unwrap_or(early.span);
     let mut diagnostic = Diagnostic::error(UNINITIALISED, span, message);
     if let Some(decl) = decl {

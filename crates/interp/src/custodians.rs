@@ -239,7 +239,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A process leaves no limits behind that it was spawned under.
+    /// A process cannot get out of the limits that it was spawned under.
     fn check_start(&self, n: usize) -> R<()> {
         let within = match self.tasks.process {
             0 => return Ok(()),

@@ -301,7 +301,7 @@ fn elsewhere(mut tree: typing::tree::Program, sink: &mut Sink, analyses: flow::O
         }
     }
     let is_known = |at: Span| {
-        let around = checked.iter().find(|c| c.text.lo <= at.lo && at.hi <= c.text.hi);
+        let around = checked.iter().find(|c| c.text.holds(at));
         around.is_some_and(|c| !unknown.contains(&c.func))
     };
     // What is returned would be inferred in a further round (`returned`).

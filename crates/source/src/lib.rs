@@ -50,6 +50,11 @@ impl Span {
         }
         Span { lo: self.lo.min(end.lo), hi: self.hi.max(end.hi) }
     }
+
+    /// Whether all of the other lies in it.
+    pub fn holds(self, other: Span) -> bool {
+        self.lo <= other.lo && other.hi <= self.hi
+    }
 }
 
 impl std::fmt::Debug for Span {

@@ -59,14 +59,13 @@ impl Program {
     /// After errors, leaves what the analyses can look at: the bodies in which nothing is wrong.
     /// False if something is wrong outside of bodies, on which all may depend.
     pub fn keep_right_bodies(&mut self, errors: &[Span]) -> bool {
-        let holds = |text: Span, at: Span| text.lo <= at.lo && at.hi <= text.hi;
-        if !errors.iter().all(|&at| self.checked.iter().any(|c| holds(c.text, at))) {
+        if !errors.iter().all(|&at| self.checked.iter().any(|c| c.text.holds(at))) {
             return false;
         }
         for checked in &mut self.checked {
             let body = self.functions.get_mut(checked.func.0 as usize).map(|f| &mut f.body);
             let Some(body) = body else { continue };
-            checked.wrong |= errors.iter().any(|&at| holds(checked.text, at));
+            checked.wrong |= errors.iter().any(|&at| checked.text.holds(at));
             checked.wrong |= body.as_ref().is_some_and(|b| b.holds_errors(self.types.common.error));
             if checked.wrong {
                 *body = None;

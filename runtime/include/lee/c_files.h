@@ -3,10 +3,10 @@
  * ends.
  *
  * Promises: what closes or replaces a descriptor does so with the calling process's own; else it
- * fails with EBADF. What no call that the runtime knows made is the first process's. A limit on descriptors
- * that refuses one is EMFILE. The numbers and files are the system's and libc's, so a library may
- * use them. In a child that `fork` made, and in threads that C made, they are C's: these belong to
- * no process. */
+ * fails with EBADF. What was made by a call that the runtime does not know is the first process's. A
+ * limit on descriptors that refuses one is EMFILE. The numbers and files are the system's and
+ * libc's, so a library may use them. In a child that `fork` made, and in threads that C made, they
+ * are C's, because these belong to no process. */
 #ifndef LEE_C_FILES_H
 #define LEE_C_FILES_H
 

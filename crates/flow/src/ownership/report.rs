@@ -264,7 +264,7 @@ pub(crate) fn all(
             // A call that uses what is not live was reported by the analysis of regions.
             let used = words.next_use(by);
             let site = ownership.regions.loans.get(by.number).map(|loan| loan.span);
-            let covers = |span: Span| used.is_some_and(|used| span.lo <= used.lo && used.hi <= span.hi);
+            let covers = |span: Span| used.is_some_and(|used| span.holds(used));
             let is_known = sink.all.iter().any(|d| d.code == NOT_LIVE && covers(d.span));
             let is_told = diagnostics.iter().any(|d: &Diagnostic| d.code == OUTLIVES && Some(d.span) == site);
             if is_known || is_told || !reported.insert(by.holder.local.0 as usize) {
@@ -514,7 +514,7 @@ impl Words<'_, '_> {
         let note = "calls of other functions, stores of what is owned and releases may free what is owned anywhere";
         if !named {
             let message = format!("what `{name}` returned may be gone before it is used");
-            let within = by.lo <= span.lo && span.hi <= by.hi;
+            let within = by.holds(span);
             let d = Diagnostic::error(SLOT, span, message).label(
                 by,
                 match within {
@@ -554,7 +554,7 @@ impl Words<'_, '_> {
             return d.help(format!("{before}; else {}", self.looked_through(place)));
         }
         let d = self.slot(span, place, Verb::Borrowed);
-        if by.lo <= span.lo && span.hi <= by.hi {
+        if by.holds(span) {
             return d.note("what a slot holds is taken by C functions that call nothing back and let no other task run (`[[lee::leaf]]`), and by functions of this file that neither store nor free what is owned");
         }
         d.label(by, "this may empty the slot first: do it before, and keep what it gives in a local")
