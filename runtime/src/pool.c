@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "atomics.h"
@@ -39,6 +40,8 @@ enum {
     SPINS = 100,            /* looks of an idle worker between two at the clock */
     WATCH = 30000,          /* nanoseconds that an idle worker waits awake */
     GUARD = 200000,         /* nanoseconds after which a worker takes over from one that calls C */
+    GUARD_MOST = 1600000,   /* and if it is a thread too many, doubled up to here while no call lasts */
+    AWAY = 4000000,         /* nanoseconds after which it takes over from C that computes, too */
     PATIENCE = 300000,      /* nanoseconds for which the other workers stay stopped because of one that calls C */
     NAP = 100000,           /* nanoseconds between two checks whether C has returned */
     DOOR = 2000000,         /* nanoseconds after such a check in which no new call of C begins */
@@ -158,12 +161,27 @@ static void add_worker(int most) {
         pool.most = pool.count;
 }
 
+/* It is in a call of C that does not come back soon (`watch_calls`). */
+static bool is_away(const struct lee_worker *worker) {
+    return calls_c(worker) && __atomic_load_n(&worker->away, __ATOMIC_RELAXED);
+}
+
 /* There are more than `most` workers if all were in calls of C at some time. One takes work only if there
  * would be too few others for it: processes that take turns are to have the processors. */
 static bool is_needed(const struct lee_worker *self) {
     int busy = 0;
     if (pool.count <= pool.most)
         return true;
+    for (int i = 0; i < pool.count; i++) {
+        const struct lee_worker *worker = pool.workers[i];
+        busy += worker != NULL && worker != self && !worker->idles && !is_away(worker);
+    }
+    return busy < pool.most;
+}
+
+/* It would be, if those that are in calls of C are away: it finds out (`guard`). */
+static bool may_be_needed(const struct lee_worker *self) {
+    int busy = 0;
     for (int i = 0; i < pool.count; i++) {
         const struct lee_worker *worker = pool.workers[i];
         busy += worker != NULL && worker != self && !worker->idles && !calls_c(worker);
@@ -181,8 +199,9 @@ LEE_UNWATCHED static bool is_polled(void) {
 /* Whether there was a worker that sleeps, which is woken. */
 static bool wake_sleeper(void) {
     for (int i = 0; i < pool.count; i++) {
-        if (pool.workers[i] != NULL && pool.workers[i]->sleeps && is_needed(pool.workers[i])) {
-            wake(pool.workers[i]);
+        struct lee_worker *worker = pool.workers[i];
+        if (worker != NULL && worker->sleeps && (is_needed(worker) || (pool.guard == NULL && may_be_needed(worker)))) {
+            wake(worker);
             return true;
         }
     }
@@ -207,7 +226,7 @@ static void end_rests(const struct lee_worker *self) {
 static void wake_another(void) {
     if (pool.stopper != NULL || pool.spinning > 0 || wake_sleeper())
         return;
-    if (pool.polls != NULL && !pool.rung && is_needed(pool.polls))
+    if (pool.polls != NULL && !pool.rung && may_be_needed(pool.polls))
         wake(pool.polls);
     else
         add_worker(pool.most);
@@ -234,7 +253,7 @@ static void call_guard(struct lee_worker *self) {
         struct lee_worker *worker = pool.workers[i];
         if (worker == NULL || (worker->idles && !worker->sleeps && worker != pool.polls))
             return; /* it is awake, and looks before it sleeps */
-        if (worker->sleeps && guard == NULL && is_needed(worker))
+        if (worker->sleeps && guard == NULL && may_be_needed(worker))
             guard = worker;
         in_c += calls_c(worker);
     }
@@ -242,7 +261,7 @@ static void call_guard(struct lee_worker *self) {
         add_worker(THREADS_MOST);
         return;
     }
-    if (guard == NULL && pool.polls != NULL && is_needed(pool.polls))
+    if (guard == NULL && pool.polls != NULL && may_be_needed(pool.polls))
         guard = pool.polls;
     if (guard == NULL) {
         leave_to_others(self);
@@ -270,7 +289,9 @@ LEE_UNWATCHED static bool leaves_work(const struct lee_worker *self) {
 
 void lee_worker_calls_c(void) {
     struct lee_worker *self = &lee_worker;
-    self->began = lee_cycles();
+    if (__builtin_expect(__atomic_load_n(&self->away, __ATOMIC_RELAXED), 0))
+        __atomic_store_n(&self->away, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&self->began, lee_cycles(), __ATOMIC_RELAXED);
     __atomic_store_n(&self->calls, true, __ATOMIC_RELAXED);
     if (self->number == 0)
         lee_atomic_fence(); /* it sees the first process in its queue, or is seen by the one that puts it there */
@@ -482,12 +503,12 @@ static struct lee_process *overdue(const struct lee_worker *self) {
 static void leave_to_busy(struct lee_worker *self) {
     struct lee_worker *busy = NULL;
     bool any = lee_shares_ready > 0;
-    for (int i = 0; i < pool.count && busy == NULL; i++) {
+    for (int i = 0; i < pool.count; i++) {
         struct lee_worker *worker = pool.workers[i];
-        if (worker != NULL && worker != self && !worker->idles && !calls_c(worker))
+        if (worker != NULL && worker != self && !worker->idles && !is_away(worker) && (busy == NULL || calls_c(busy)))
             busy = worker;
     }
-    if (busy == NULL) /* it has just begun a call of C, and has looked after this one, or will */
+    if (busy == NULL)
         return;
     for (struct lee_process *process = self->head, *next; process != NULL; process = next) {
         next = process->queue_next;
@@ -613,17 +634,64 @@ static void look(struct lee_worker *self, int64_t most) {
     pool.polls = NULL;
 }
 
-/* Most calls of C are short, so the worker that makes one has some time to come back to its queue. */
+static void sleep_for(struct lee_worker *self, long nanoseconds) {
+    self->sleeps = true;
+    __atomic_store_n(&self->woken, 0, __ATOMIC_RELAXED);
+    unsigned depth = lee_lock_drop();
+    lee_futex_wait_for(&self->woken, 0, nanoseconds);
+    lee_lock_retake(depth);
+    self->sleeps = false;
+}
+
+/* Processor time of its thread, in nanoseconds. */
+static uint64_t used_by(const struct lee_worker *worker) {
+    struct timespec used = {0, 0};
+    clock_gettime(worker->clock, &used);
+    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
+/* Notes which workers are away: their calls of C sleep, or compute for long. All others are about to come
+ * back, although the system may run them only after this thread. Whether none is away and some called C
+ * since this was asked last, so that it is to be asked again. */
+static bool watch_calls(const struct lee_worker *self) {
+    uint64_t now = lee_system_time();
+    bool calling = false, away = false;
+    for (int i = 0; i < pool.count; i++) {
+        struct lee_worker *worker = pool.workers[i];
+        if (worker == NULL || worker == self)
+            continue;
+        uint64_t began = __atomic_load_n(&worker->began, __ATOMIC_RELAXED), used = used_by(worker);
+        if (began != worker->seen) {
+            calling = true;
+            worker->seen = began;
+            worker->seen_at = now;
+        } else if (calls_c(worker)) {
+            calling = true;
+            if (used == worker->seen_used || now - worker->seen_at > AWAY) {
+                __atomic_store_n(&worker->away, true, __ATOMIC_RELAXED);
+                away = true;
+            }
+        }
+        worker->seen_used = used;
+    }
+    return calling && !away;
+}
+
+/* Most calls of C are short, so the worker that makes one has some time to come back to its queue. A
+ * thread too many stays while calls are made: to wake it at each would take longer than most of them. */
 static void guard(struct lee_worker *self) {
-    if (pool.polls == NULL && lee_reactor_has_waits()) {
+    if (!is_needed(self)) {
+        long nap = GUARD;
+        watch_calls(self);
+        do {
+            sleep_for(self, nap);
+            nap = nap * 2 < GUARD_MOST ? nap * 2 : GUARD_MOST;
+        } while (watch_calls(self) && pool.stopper == NULL && self->head == NULL && self->deadlocked == NULL &&
+                 __atomic_load_n(&self->woken, __ATOMIC_RELAXED) == 0);
+    } else if (pool.polls == NULL && lee_reactor_has_waits()) {
         look(self, GUARD);
     } else {
-        self->sleeps = true;
-        __atomic_store_n(&self->woken, 0, __ATOMIC_RELAXED);
-        unsigned depth = lee_lock_drop();
-        lee_futex_wait_for(&self->woken, 0, GUARD);
-        lee_lock_retake(depth);
-        self->sleeps = false;
+        sleep_for(self, GUARD);
     }
     pool.guard = NULL;
 }
@@ -640,6 +708,11 @@ static bool is_stranded(void) {
         }
     }
     return false;
+}
+
+/* The same of what is in no worker's queue. */
+static bool is_left_by_c(bool waits) {
+    return lee_shares_ready > 0 || (waits && pool.polls == NULL) || is_stranded();
 }
 
 /* Something is in a queue, of whichever worker. */
@@ -837,8 +910,6 @@ static bool watch(void) {
 static _Noreturn void idle(void) {
     for (;;) {
         struct lee_worker *self = &lee_worker;
-        if (lee_shares_used)
-            lee_share_skip();
         if (pool.stopper != NULL) {
             tell_stopper();
             sleep_until_woken(self);
@@ -854,6 +925,8 @@ static _Noreturn void idle(void) {
             if (pool.stopper != NULL || self->deadlocked != NULL)
                 continue;
         }
+        if (lee_shares_used) /* what it waited here is not charged to the processes without a share */
+            lee_share_skip();
         struct lee_process *process = choose(self, false);
         if (process == NULL && !is_polled() && lee_reactor_has_waits()) {
             lee_reactor_look(0);
@@ -870,13 +943,13 @@ static _Noreturn void idle(void) {
             continue;
         if (pool.spinning == 0 && may_steal_soon(self))
             continue;
-        if (needed && pool.guard == NULL && is_stranded()) {
+        bool waits = lee_reactor_has_waits();
+        if (pool.guard == NULL && (needed ? is_stranded() : may_be_needed(self) && is_left_by_c(waits))) {
             pool.guard = self;
             continue;
         }
         if (!needed) /* it may not take work, and those that run do not know that it would have looked */
             each_waited_for(leave_to_others);
-        bool waits = lee_reactor_has_waits();
         if (pool.running == 0 && !anything_ready()) {
             if (wake_collectors())
                 continue;
@@ -888,7 +961,7 @@ static _Noreturn void idle(void) {
                     continue;
             }
         }
-        if (waits && pool.polls == NULL) {
+        if (waits && pool.polls == NULL && needed) {
             look(self, LEE_FOR_EVER);
             if (!is_needed(self))
                 leave_to_busy(self);
@@ -974,7 +1047,7 @@ struct lee_task *lee_worker_next(struct lee_task *waiting, bool outside, bool yi
         self->runs = next;
         return lee_task_first_ready(next);
     }
-    if (lee_shares_used && process->group != NULL)
+    if (lee_shares_used)
         lee_share_note();
     self->idles = true;
     pool.running--;
@@ -989,6 +1062,7 @@ static void join(struct lee_worker *self, struct lee_process *idle, int number) 
     self->idle = idle;
     self->number = number;
     self->thread = (int)syscall(SYS_gettid);
+    pthread_getcpuclockid(pthread_self(), &self->clock);
     self->left = self->rests = true;
     self->calm = false;
     self->error = &errno;

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "system.h"
 
@@ -58,6 +59,9 @@ struct lee_worker {
     bool calls;                 /* its process is in a call of C, perhaps for long: others do not interrupt it */
     uint64_t called_at;         /* when it began the call, if all others ran then; else 0 */
     uint64_t began;             /* in cycles: when it did */
+    bool away;                  /* while `calls`: it does not come back soon (pool.c, `watch_calls`) */
+    uint64_t seen, seen_at, seen_used; /* of who asks that: `began`, when it was new, and the thread's time */
+    clockid_t clock;            /* of its thread's processor time */
     bool missed;                /* they wanted to: its slice ends when C comes back */
     int looks;                  /* `turns` of a pool */
     uint64_t woke_at;           /* in cycles: when its process first woke another in this turn; 0: it has not */

@@ -33,6 +33,7 @@
 #include "../src/poison.h"
 #include "../src/preempt.h"
 #include "../src/process.h"
+#include "../src/share.h"
 #include "../src/units.h"
 #include "../src/worker.h"
 #include "cases.h"
@@ -354,6 +355,27 @@ static void test_turns_of_who_stays(void) {
     lee_custodian_shutdown(custodian);
     for (int i = 0; i < 9; i++)
         CHECK(lee_process_wait(spinning[i]).how == LEE_LIMIT);
+}
+
+static int64_t time_of_shares(void) {
+    lee_lock();
+    int64_t time = lee_share_root()->floor;
+    lee_unlock();
+    return time;
+}
+
+/* What the first process uses between waits counts although no process with a share can run then. Else all
+ * that begin to run would be before it, by all that it has used. */
+static void test_use_before_waits(void) {
+    struct lee_custodian *custodian = lee_custodian_new(NULL);
+    CHECK(lee_process_wait(spawn_in(custodian, returns, 7)).status == 7);
+    int64_t before = time_of_shares();
+    for (int i = 0; i < 20; i++) {
+        for (int64_t end = now() + 1000000; now() < end;)
+            pass();
+        lee_nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+    CHECK(time_of_shares() - before > 10000000);
 }
 
 static atomic_long turns_of[9];
@@ -1063,6 +1085,8 @@ int main(int argc, char **argv) {
     show("moves");
     test_turns_of_who_stays();
     show("turns_of_who_stays");
+    test_use_before_waits();
+    show("use_before_waits");
     test_turns_beside_one();
     show("turns_beside_one");
     test_waits();
