@@ -366,7 +366,10 @@ static int64_t time_of_shares(void) {
 
 /* What the first process uses between waits counts although no process with a share can run then. Else all
  * that begin to run would be before it, by all that it has used. */
-static void test_use_before_waits(void) {
+static void uses_before_waits(void *argument) {
+    (void)argument;
+    setenv("LEE_WORKERS", "3", 1);
+    lee_start(0, NULL);
     struct lee_custodian *custodian = lee_custodian_new(NULL);
     CHECK(lee_process_wait(spawn_in(custodian, returns, 7)).status == 7);
     int64_t before = time_of_shares();
@@ -375,7 +378,13 @@ static void test_use_before_waits(void) {
             pass();
         lee_nanosleep(&(struct timespec){0, 1000000}, NULL);
     }
-    CHECK(time_of_shares() - before > 10000000);
+    _exit(time_of_shares() - before > 10000000 ? 3 : 4);
+}
+
+static void test_use_before_waits(void) {
+    struct child child;
+    run_child(&child, uses_before_waits, NULL);
+    CHECK(child.status == 3);
 }
 
 static atomic_long turns_of[9];
@@ -1072,6 +1081,7 @@ int main(int argc, char **argv) {
     int times = argc > 1 ? atoi(argv[1]) : 1;
     setenv("LEE_SLICE", STOPS ? "200" : "0", 1);
     test_program_ends();
+    test_use_before_waits();
     test_two_workers();
     test_one_worker();
     setenv("LEE_WORKERS", "3", 0);
@@ -1085,8 +1095,6 @@ int main(int argc, char **argv) {
     show("moves");
     test_turns_of_who_stays();
     show("turns_of_who_stays");
-    test_use_before_waits();
-    show("use_before_waits");
     test_turns_beside_one();
     show("turns_beside_one");
     test_waits();
