@@ -453,11 +453,8 @@ static void refresh(struct lee_accounts *accounts) {
 /* Stops the tasks of `top` and below but the running one; true if that is among them. */
 static bool stop_all(struct lee_custodian *top) {
     bool self = false;
-    if (top->group != NULL) {
-        lee_world_stop();
+    if (top->group != NULL)
         lee_group_end_processes(top->group);
-        lee_world_go();
-    }
     for (struct lee_custodian *at = lee_custodian_deepest(top);; at = lee_custodian_after(at)) {
         at->shut = true;
         lee_worker.calm = false;
@@ -490,16 +487,28 @@ static void close_all(void) {
         lee_opened_shut();
 }
 
-static bool shut_down(struct lee_custodian *top) {
-    lee_lock();
+/* The same when its processes may run on other workers. */
+static bool stop_everywhere(struct lee_custodian *top) {
+    if (top->group == NULL)
+        return stop_all(top);
+    lee_world_stop();
     bool self = stop_all(top);
-    close_all();
-    lee_unlock();
+    lee_world_go();
     return self;
 }
 
 bool lee_custodian_shut(struct lee_custodian *custodian) {
-    return shut_down(custodian);
+    bool self = stop_all(custodian);
+    close_all();
+    return self;
+}
+
+static bool shut_down(struct lee_custodian *top) {
+    lee_lock();
+    bool self = stop_everywhere(top);
+    close_all();
+    lee_unlock();
+    return self;
 }
 
 void lee_custodian_shutdown(struct lee_custodian *of) {
@@ -655,7 +664,7 @@ static bool shut_condemned(struct lee_accounts *accounts, bool *self) {
         bool goes = (at->judged & CONDEMNED) != 0 && !at->shut; /* else with one above it */
         at->judged = 0;
         if (goes) {
-            *self = stop_all(at) || *self;
+            *self = stop_everywhere(at) || *self;
             any = true;
         }
     }

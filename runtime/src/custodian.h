@@ -103,7 +103,8 @@ void lee_custodian_end_if_shut(struct lee_heap *heap);
 /* There is no memory. Whether somebody was shut down, so that asking again makes sense. */
 bool lee_custodian_starved(struct lee_heap *heap);
 
-/* What `custodian_shutdown` does, but for the end of the running task: true if that is to come. */
+/* What `custodian_shutdown` does, but for the end of the running task: true if that is to come. With the
+ * lock; all other workers have stopped, or those of its processes that run end when they give way. */
 bool lee_custodian_shut(struct lee_custodian *custodian);
 /* Null is the one that the running task entered. */
 struct lee_custodian *lee_custodian_given(struct lee_custodian *custodian);

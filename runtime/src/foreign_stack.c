@@ -243,12 +243,8 @@ void lee_foreign_run(void (*function)(void *), void *argument) {
     end_slice_soon();
 }
 
-/* While a worker waits for a call of C to end, these calls are not announced: the worker waits for them
- * as it does for other functions of the runtime. */
 bool lee_call_begins(void) {
     if (__builtin_expect(!lee_many && !lee_pool_may_begin, 1) || !lee_on_task_stack)
-        return false;
-    if (lee_many && lee_worker_door_is_closed())
         return false;
     tell_begins();
     return lee_many;
@@ -264,8 +260,6 @@ void lee_call_ends(bool told) {
 }
 
 void lee_foreign_call(void (*function)(void *), void *argument) {
-    if (__builtin_expect(lee_many, 0) && lee_on_task_stack && lee_worker_door_is_closed())
-        lee_worker_waits_for_door();
     run(function, argument);
     lee_task_end_slice();
 }

@@ -404,7 +404,7 @@ static void close_bank(struct lee_group *bank) {
 /* What custodians of the group's maker prepaid, too, if that does not run on another worker. */
 static void settle_inside(const struct lee_group *group) {
     struct lee_process *maker = group->custodian != NULL ? group->maker : NULL;
-    if (maker != NULL && (maker == lee_process_self() || !lee_many || lee_world_is_stopped()))
+    if (maker != NULL && !lee_process_runs_elsewhere(maker))
         lee_custodians_settle(&maker->accounts);
 }
 
@@ -631,6 +631,8 @@ static bool collect_others(const struct lee_process *asks, size_t bytes) {
         top = exceeds(at, LEE_GROUP_BYTES, bytes) ? at : top;
     for (struct lee_group *at = top; at != NULL; at = after(at, top)) {
         for (struct lee_process *process = at->processes; process != NULL; process = process->group_next) {
+            if (lee_process_runs_elsewhere(process))
+                continue;
             trim_stacks(process);
             collect_parked(process);
             if (fits(asks->group, LEE_GROUP_BYTES, bytes))
@@ -676,7 +678,7 @@ void lee_group_task_ends(struct lee_task *task) {
 static bool see_stack(struct lee_task *task) {
     struct lee_process *process = task->process;
     task->noted = false;
-    if (lee_many && process->worker != NULL && process->worker != &lee_worker)
+    if (lee_process_runs_elsewhere(process))
         return false; /* it runs, and is noted again when it gives way */
     uintptr_t touched = lee_stack_touched(task->low, task->touched);
     if (touched == task->touched)
@@ -718,7 +720,8 @@ void lee_group_stack_over(struct lee_process *process) {
     for (struct lee_process *at = group->processes; at != NULL; at = at->group_next) {
         if (at != process)
             continue;
-        trim_stacks(process);
+        if (!lee_process_runs_elsewhere(process))
+            trim_stacks(process);
         if (!fits(group, LEE_GROUP_BYTES, 0) && !collect_others(process, 0))
             judge(group, LEE_GROUP_BYTES, 0);
         break;
@@ -965,12 +968,12 @@ static struct {
 static void end_processes_of(struct lee_group *group, const struct lee_process *self) {
     struct lee_process *victim = group->processes;
     while (victim != NULL) {
-        if (victim == self) {
+        if (victim == self || (victim->dying && lee_process_runs_elsewhere(victim))) {
             victim = victim->group_next;
             continue;
         }
         lee_process_end_other(victim, LEE_LIMIT, now.message);
-        victim = group->processes; /* only the running one stays */
+        victim = group->processes; /* only those that run stay */
     }
 }
 
@@ -996,6 +999,12 @@ void lee_group_end_processes(struct lee_group *top) {
 /* The tasks of its custodian, which are another process's, and all processes. */
 static void shut_from_outside(struct lee_group *group, struct lee_process *self) {
     struct lee_process *maker = group->maker;
+    if (lee_process_runs_elsewhere(maker)) { /* the tasks when it gives way */
+        lee_group_end_processes(group);
+        group->shut_later = maker->shuts_later = true;
+        lee_worker_hurry(maker);
+        return;
+    }
     struct lee_task *ran = maker->tasks.running;
     lee_process_enter(maker);
     maker->tasks.running = &maker->tasks.first; /* none of it runs */
@@ -1011,6 +1020,25 @@ static void shut_from_outside(struct lee_group *group, struct lee_process *self)
         lee_process_ready(maker);
     else
         lee_process_unready(maker); /* those that could run were the custodian's */
+}
+
+void lee_groups_shut_late(struct lee_process *maker) {
+    struct lee_process *self = lee_process_self();
+    struct lee_group *group = maker->groups;
+    maker->shuts_later = false;
+    now.self = self; /* it is on this stack */
+    while (group != NULL) {
+        if (!group->shut_later) {
+            group = group->maker_next;
+            continue;
+        }
+        group->shut_later = false;
+        shut_from_outside(group, self);
+        group = maker->groups; /* others may have gone with it */
+    }
+    now.self = NULL;
+    if (maker->tasks.head != NULL)
+        lee_process_ready(maker);
 }
 
 void lee_group_shut(struct lee_group *group, const char *message) {
@@ -1047,7 +1075,7 @@ static void watch(struct lee_group *top) {
         bool was = at->watched;
         at->watched = true;
         for (struct lee_process *process = at->processes; process != NULL && !was; process = process->group_next)
-            process->watched = true;
+            __atomic_store_n(&process->watched, true, __ATOMIC_RELAXED);
         at = was ? beside(at, top) : after(at, top);
     }
 }
@@ -1082,7 +1110,8 @@ static void set_limit(struct lee_custodian *custodian, int kind, size_t most, st
         lee_fault_memory(NULL, sizeof *of);
     limit->most = most;
     find_least(of, kind);
-    lee_groups_limit_memory = lee_groups_limit_memory || kind == LEE_GROUP_BYTES;
+    if (kind == LEE_GROUP_BYTES)
+        __atomic_store_n(&lee_groups_limit_memory, true, __ATOMIC_RELAXED);
     lee_worker.calm = false;
     if (kind == LEE_GROUP_BYTES)
         watch(of);

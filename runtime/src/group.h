@@ -56,6 +56,7 @@ struct lee_group {
      * custodian is kept, since the name may come back. */
     size_t names;
     bool shut;
+    bool shut_later; /* the tasks of its custodian end when the maker gives way */
     bool pays; /* no process does for it and its limits */
     /* `share` and `leaf` are used, once a process was spawned in it or below: its custodian was made by
      * a program (first custodians have none), and is not below too many (share.h). */
@@ -109,6 +110,9 @@ void lee_group_end_processes(struct lee_group *group) __attribute__((weak));
 /* Shuts down its custodian, in whatever process that is. If the running process is in it, that
  * comes last, and this does not return. `message` says why. */
 void lee_group_shut(struct lee_group *group, const char *message);
+/* The same of the custodians of a process that ran on another worker then. It does not run now; it can
+ * again afterwards. With the lock. */
+void lee_groups_shut_late(struct lee_process *maker) __attribute__((weak));
 
 /* The one that all others are below. */
 const struct lee_group *lee_group_root(void);

@@ -42,10 +42,7 @@ enum {
     GUARD = 200000,         /* nanoseconds after which a worker takes over from one that calls C */
     GUARD_MOST = 1600000,   /* and if it is a thread too many, doubled up to here while no call lasts */
     AWAY = 4000000,         /* nanoseconds after which it takes over from C that computes, too */
-    PATIENCE = 300000,      /* nanoseconds for which the other workers stay stopped because of one that calls C */
-    NAP = 100000,           /* nanoseconds between two checks whether C has returned */
-    DOOR = 2000000,         /* nanoseconds after such a check in which no new call of C begins */
-    DOOR_MOST = 50000000,   /* the longest, in nanoseconds, that one call is put off */
+    PATIENCE = 300000,      /* nanoseconds for which who stops all others waits for calls of C */
     LINGER = 16000,         /* cycles that a task that waits for a message looks for it, before it sleeps */
     LINGER_LOOKS = 20,      /* at the message, between two at the clock and at whether others can run */
     LINGER_VAIN = 4,        /* if that was in vain so often, it is tried one time in VAIN_TRIES only */
@@ -83,7 +80,6 @@ static struct {
     struct lee_worker *stopper;
     int stops;                   /* how often it stopped the others */
     int stopped;                 /* a futex: a worker has stopped */
-    uint64_t closed;             /* no new call of C begins before this time, because one is waited for; 0: none is */
     struct lee_task *last;       /* the one that waited when a worker last became idle; null: it has ended */
     struct lee_heap *exchange;
     _Atomic unsigned events; /* something became ready, or the world goes on */
@@ -129,14 +125,17 @@ static bool misses_in_c(struct lee_worker *worker) {
     return calls_c(worker);
 }
 
-bool lee_worker_kills_after_c(struct lee_process *process) {
-    return misses_in_c(process->worker);
+/* Its slice ends as soon as it can be stopped. Whether that is after a call of C: what that waits for is
+ * not cut short. */
+static bool interrupt(struct lee_worker *worker) {
+    bool calls = misses_in_c(worker);
+    if (!calls)
+        lee_preempt_interrupt(worker->thread);
+    return calls;
 }
 
-/* Its slice ends as soon as it can be stopped. */
-static void interrupt(struct lee_worker *worker) {
-    if (!misses_in_c(worker)) /* what C waits for is not cut short */
-        lee_preempt_interrupt(worker->thread);
+bool lee_worker_hurry(struct lee_process *process) {
+    return interrupt(process->worker);
 }
 
 /* There is something in its queue. */
@@ -743,22 +742,19 @@ static void go_on(void) {
     each_waited_for(call_guard);
 }
 
-/* Whether a worker was to stop, and is in the same call of C as then. */
-static bool is_in_c(const struct lee_worker *worker) {
-    return !worker->idles && __atomic_load_n(&worker->missed, __ATOMIC_RELAXED) && calls_c(worker);
-}
-
-/* How many of the others are. */
+/* How many of the others are in calls of C, after which they stop. */
 static int count_in_c(const struct lee_worker *self) {
     int count = 0;
-    for (int i = 0; i < pool.count; i++)
-        count += pool.workers[i] != NULL && pool.workers[i] != self && is_in_c(pool.workers[i]);
+    for (int i = 0; i < pool.count; i++) {
+        struct lee_worker *worker = pool.workers[i];
+        count += worker != NULL && worker != self && !worker->idles && misses_in_c(worker);
+    }
     return count;
 }
 
 /* Tells all others to stop, and waits until they have, or all that have not are in calls of C that
  * last. */
-static bool stop_others(struct lee_worker *self) {
+static void stop_others(struct lee_worker *self) {
     for (int i = 0; i < pool.count; i++) {
         struct lee_worker *worker = pool.workers[i];
         if (worker != NULL && worker != self && !worker->idles)
@@ -768,84 +764,27 @@ static bool stop_others(struct lee_worker *self) {
     int own = self->idles ? 0 : 1;
     while (pool.running > own) {
         if (lee_system_time() - start > PATIENCE && pool.running - own == count_in_c(self))
-            return false;
+            return;
         __atomic_store_n(&pool.stopped, 0, __ATOMIC_RELAXED);
         unsigned depth = lee_lock_drop();
         lee_futex_wait_for(&pool.stopped, 0, PATIENCE);
         lee_lock_retake(depth);
     }
-    return true;
-}
-
-static void nap(void) {
-    int never = 0;
-    unsigned depth = lee_lock_drop();
-    lee_futex_wait_for(&never, 0, NAP);
-    lee_lock_retake(depth);
-}
-
-/* Lets other processes run for a short time. It may be the end of this one. If none waits here, other
- * workers get the lock: they may have been woken for what is in their queues, and the one that is waited
- * for may want it, about to begin its call of C or called back by it. */
-static void let_others_run(const struct lee_worker *self) {
-    uint64_t start = lee_cycles();
-    if (!is_polled() && lee_reactor_has_waits())
-        lee_reactor_look(0);
-    if (!self->idles && (anything_ready() || pool.stopper != NULL))
-        lee_task_stop_here();
-    if (lee_cycles() - start < STOLEN_AFTER)
-        nap();
-}
-
-/* Others run meanwhile, but begin no calls of C: otherwise there might always be one that lasts. */
-static void wait_for_c(struct lee_worker *self) {
-    while (count_in_c(self) > 0) {
-        __atomic_store_n(&pool.closed, lee_system_time() + DOOR, __ATOMIC_RELAXED);
-        let_others_run(self);
-        self = worker_now();
-        if (pool.stopper != NULL && pool.stopper != self)
-            return;
-    }
 }
 
 void lee_world_stop_many(void) {
-    for (;;) {
-        struct lee_worker *self = worker_now();
-        while (pool.stopper != NULL && pool.stopper != self) {
-            if (self->idles)
-                sleep_until_woken(self);
-            else
-                lee_task_stop_here(); /* which may be for ever */
-            self = worker_now();
-        }
-        if (pool.stops++ > 0)
-            return;
-        pool.stopper = self;
-        if (stop_others(self))
-            return;
-        go_on();
-        wait_for_c(self);
+    struct lee_worker *self = worker_now();
+    while (pool.stopper != NULL && pool.stopper != self) {
+        if (self->idles)
+            sleep_until_woken(self);
+        else
+            lee_task_stop_here(); /* which may be for ever */
+        self = worker_now();
     }
-}
-
-bool lee_world_is_stopped(void) {
-    return pool.stopper == &lee_worker;
-}
-
-void lee_worker_waits_for_door(void) {
-    uint64_t start = lee_system_time(), now = start;
-    lee_lock_many();
-    while (now < pool.closed && now - start < DOOR_MOST && !lee_world_is_stopped()) {
-        let_others_run(worker_now());
-        now = lee_system_time();
-    }
-    if (now >= pool.closed)
-        __atomic_store_n(&pool.closed, 0, __ATOMIC_RELAXED);
-    lee_unlock_many();
-}
-
-bool lee_worker_door_is_closed(void) {
-    return __atomic_load_n(&pool.closed, __ATOMIC_RELAXED) != 0;
+    if (pool.stops++ > 0)
+        return;
+    pool.stopper = self;
+    stop_others(self);
 }
 
 void lee_world_go_many(void) {
@@ -1033,12 +972,15 @@ struct lee_task *lee_worker_next(struct lee_task *waiting, bool outside, bool yi
         self->killed = process; /* by whatever runs next (lee_task_bury), which is none of its tasks */
         over = true;
     }
-    if (!over && process->tasks.head != NULL && !stop && !outside)
+    bool shuts = process->shuts_later && !over;
+    if (!over && process->tasks.head != NULL && !stop && !outside && !shuts)
         return lee_task_first_ready(process);
     process->worker = NULL;
     self->runs = NULL;
     process->last = self;
-    if (!over && process->tasks.head != NULL)
+    if (shuts) /* by whatever runs next, too, after which this one can run again */
+        self->shuts = process;
+    else if (!over && process->tasks.head != NULL)
         lee_worker_ready(process);
     struct lee_process *next = stop ? NULL : choose(self, yields);
     self->woke_at = 0;

@@ -12,6 +12,7 @@
 #include "io_file.h"
 #include "share.h"
 #include "task.h"
+#include "worker.h"
 
 #include <lee/process.h>
 
@@ -83,7 +84,8 @@ struct lee_process {
     bool refused;      /* it was refused memory, and did not get any since */
     bool over;         /* it was so too soon after it had collected */
     bool watched;      /* a custodian above has a limit of memory */
-    bool dying;        /* it is killed as soon as its worker stops, or it gives way after a call of C */
+    bool dying;        /* it is ended when it gives way; its record says how */
+    bool shuts_later;  /* custodians of its are shut down then (group.c) */
     uint8_t asked;     /* LEE_ASKED_... (top.h) */
     uint64_t number;   /* in the order in which processes are made; 1 for the first. 0: it is a thread of C's */
     bool stopped;      /* where it computed, so it cannot be collected (preempt.c) */
@@ -225,9 +227,17 @@ static inline bool lee_process_is_watched(const struct lee_process *process) {
     (void)process;
     return false;
 #else
-    return process->watched;
+    return __atomic_load_n(&process->watched, __ATOMIC_RELAXED);
 #endif
 }
+
+#ifndef LEE_NO_GC
+/* Whether another worker runs it. With all others stopped: in a call of C, or in what that calls back.
+ * With the lock. */
+static inline bool lee_process_runs_elsewhere(const struct lee_process *process) {
+    return process->worker != NULL && process->worker != &lee_worker;
+}
+#endif
 
 /* Whether `more` of a kind break no limit of the process's custodians. With the lock. */
 static inline bool lee_process_has_room(struct lee_process *process, int kind, size_t more) {

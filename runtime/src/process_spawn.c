@@ -317,6 +317,8 @@ static void give_stacks(struct lee_process *process) {
 
 static void note_end(struct lee_process_record *record, enum lee_end_how how, int status, const char *message, size_t length) {
     enum { MOST = sizeof((struct lee_process_end *)NULL)->message - 1 };
+    free(record->message); /* of another end, which came too late */
+    record->message = NULL;
     record->how = how;
     record->status = status;
     if (length > MOST)
@@ -327,10 +329,23 @@ static void note_end(struct lee_process_record *record, enum lee_end_how how, in
     record->message[length] = 0;
 }
 
+/* It runs on another worker. Whether it is in a call of C there, which nothing waits for. */
+static bool end_soon(struct lee_process *victim, enum lee_end_how how, const char *message) {
+    if (!victim->dying)
+        note_end(victim->record, how, 0, message, message != NULL ? strlen(message) : 0);
+    __atomic_store_n(&victim->dying, true, __ATOMIC_RELAXED);
+    return lee_worker_hurry(victim);
+}
+
 void lee_process_end_other(struct lee_process *victim, enum lee_end_how how, const char *message) {
     struct lee_process *self = lee_process;
     int error = errno;
-    note_end(victim->record, how, 0, message, message != NULL ? strlen(message) : 0);
+    if (lee_process_runs_elsewhere(victim)) {
+        end_soon(victim, how, message);
+        return;
+    }
+    if (!victim->dying)
+        note_end(victim->record, how, 0, message, message != NULL ? strlen(message) : 0);
     if (lee_shares_used)
         lee_share_note(); /* what follows is the victim's */
     lee_process_enter(victim);
@@ -364,14 +379,13 @@ void lee_process_kill(struct lee_pid *pid) {
     lee_lock();
     if (record->process == self)
         lee_process_end(LEE_KILLED, 0, NULL, 0);
-    bool runs = record->process != NULL && record->process->worker != NULL;
-    if (runs) { /* on another worker: after that it does not, or has ended */
-        record->process->dying = true;
-        if (lee_worker_kills_after_c(record->process)) {
+    bool runs = record->process != NULL && lee_process_runs_elsewhere(record->process);
+    if (runs) {
+        if (end_soon(record->process, LEE_KILLED, NULL)) {
             lee_unlock();
             return;
         }
-        lee_world_stop();
+        lee_world_stop(); /* after that it does not run, or has ended, or has come into a call of C */
     }
     if (record->process != NULL) {
         lee_process_end_other(record->process, LEE_KILLED, NULL);

@@ -375,6 +375,11 @@ void lee_task_bury(void) {
         worker.killed = NULL;
         lee_process_end_other(killed, LEE_KILLED, NULL);
     }
+    struct lee_process *shuts = worker.shuts;
+    if (shuts != NULL) {
+        worker.shuts = NULL;
+        lee_groups_shut_late(shuts);
+    }
     struct lee_task *deadlocked = worker.deadlocked;
     if (__builtin_expect(deadlocked != NULL, 0) && deadlocked == lee_process->tasks.running) {
         worker.deadlocked = NULL;
@@ -419,7 +424,7 @@ static inline __attribute__((always_inline)) uintptr_t change(uintptr_t sp, stru
     if (from == to) /* resumed before anybody else could run */
         return sp;
     leave_task(from, sp);
-    if (__builtin_expect(process->watched, 0) && !for_ever && (worker.deep = lee_group_note_stack(from)) != NULL)
+    if (__builtin_expect(lee_process_is_watched(process), 0) && !for_ever && (worker.deep = lee_group_note_stack(from)) != NULL)
         worker.left = true;
     if (to->process != process) {
         if (__builtin_expect(worker.rests, 0))
@@ -837,7 +842,7 @@ static inline bool is_calm(const struct lee_process *process, const struct lee_t
     return false;
 #else
     return to->process == process && !worker.seeded && !lee_many && !has_outside() && !process->accounts.limited &&
-           !process->watched && !to->custodian->shut;
+           !lee_process_is_watched(process) && !to->custodian->shut;
 #endif
 }
 

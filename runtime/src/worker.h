@@ -30,6 +30,7 @@ struct lee_worker {
     struct lee_process *over; /* the same of a process */
     struct lee_process *deep; /* its stack grew beyond a limit */
     struct lee_process *killed; /* it was to be ended when it gave way */
+    struct lee_process *shuts;  /* custodians of its were to be shut down then */
     void (*arrived)(struct lee_process *over);
     struct lee_process *head, *tail; /* that can run, without the one that runs */
     struct lee_process *spawned;     /* all but the thread's own; of a pool, its first worker has them */
@@ -128,16 +129,13 @@ static inline void lee_unlock(void) {
 /* The pool begins, with the lock as the calling worker has it. */
 void lee_lock_begin(void);
 
-/* All other workers stop what they run, until the same number of calls of `lee_world_go`; until
- * then the caller alone touches all processes. It has the lock, and no pointer into what others may
- * end: meanwhile they ran, and the caller's own process may have been ended. A worker stops
- * where its process could be preempted or waits, so this takes as long as calls of C do; the others
- * run meanwhile. */
+/* All other workers stop what they run, until the same number of calls of `lee_world_go`, but for
+ * those in calls of C that last: their processes run on (`lee_process_runs_elsewhere`), and the caller
+ * touches none of these. The caller alone touches all others until then. It has the lock, and no
+ * pointer into what others may end: meanwhile they ran, and the caller's own process may have been
+ * ended. A worker stops where its process could be preempted or waits. */
 void lee_world_stop_many(void) __attribute__((weak));
 void lee_world_go_many(void) __attribute__((weak));
-
-/* Whether the calling worker has stopped all others. */
-bool lee_world_is_stopped(void) __attribute__((weak));
 
 static inline void lee_world_stop(void) {
     if (__builtin_expect(lee_many, 0))
@@ -182,13 +180,10 @@ void lee_worker_watch(void) __attribute__((weak));
 /* The running process calls C, perhaps for long, and has come back: what waits here, or in the
  * reactor, is another worker's meanwhile. Without the lock. */
 void lee_worker_calls_c(void) __attribute__((weak));
-/* Somebody waits for a call of C on another worker: so long others do not begin any. Without the lock. */
-bool lee_worker_door_is_closed(void) __attribute__((weak));
-void lee_worker_waits_for_door(void) __attribute__((weak));
 void lee_worker_called_c(void) __attribute__((weak));
-/* Whether the dying process, which runs on another worker, is in a call of C there: then it is ended when
- * it gives way after that, and nothing waits for it. With the lock. */
-bool lee_worker_kills_after_c(struct lee_process *process) __attribute__((weak));
+/* The process, which runs on another worker, gives way as soon as it can be stopped. Whether it is in a
+ * call of C there: then that is after it. With the lock. */
+bool lee_worker_hurry(struct lee_process *process) __attribute__((weak));
 /* A worker blocks in the reactor, and looks again. */
 void lee_worker_ring(void) __attribute__((weak));
 /* Another worker than the calling one was called in this way, and has not come back yet. */

@@ -287,6 +287,13 @@ static void test_killers(int count) {
 
 /* --- custodians ------------------------------------------------------------------------------ */
 
+static int yields(void *argument) {
+    (void)argument;
+    for (;;)
+        lee_task_yield();
+    return 0;
+}
+
 static int grows(void *argument) {
     (void)argument;
     struct node *kept = NULL;
@@ -534,104 +541,7 @@ static int goes_on(void *argument) {
     return late;
 }
 
-static atomic_bool stops_all, has_gone_on, is_free; /* one that takes turns is on another worker than C */
-static atomic_long turns;
-static atomic_int c_runs_on;
-
-/* Comes back once the neighbour has had turns while another process waits for C to return. Before that it
- * may have waited in a callback. */
-static void is_waited_for(void *argument) {
-    struct timespec pause = {0, 10000000};
-    if (*(bool *)argument)
-        waits_in_callback(NULL);
-    int64_t begun = now(), end = begun + INT64_C(10000000000);
-    atomic_store(&c_runs_on, lee_worker.number);
-    atomic_store(&called, true);
-    while (!atomic_load(&stops_all) && now() < begun + INT64_C(1000000000))
-        nanosleep(&pause, NULL);
-    if (!atomic_load(&stops_all)) {
-        atomic_store(&came_back, true);
-        if (!atomic_load(&stops_all))
-            return;
-    }
-    nanosleep(&pause, NULL);
-    for (long had = atomic_load(&turns); now() < end && !atomic_load(&has_gone_on); nanosleep(&pause, NULL))
-        atomic_store(&has_gone_on, atomic_load(&turns) > had + 10);
-}
-
-static int calls_and_is_waited_for(void *argument) {
-    lee_foreign_call(is_waited_for, argument);
-    return 0;
-}
-
-static int takes_turns(void *argument) {
-    (void)argument;
-    for (int64_t end = now() + 2000000; now() < end;) /* the others are taken by other workers */
-        ;
-    for (;; lee_task_yield()) {
-        int c = atomic_load(&c_runs_on);
-        atomic_fetch_add(&turns, 1);
-        if (c >= 0 && lee_process->worker->number != c)
-            atomic_store(&is_free, true);
-    }
-    return 0;
-}
-
-static void is_short(void *argument) {
-    ++*(long *)argument;
-}
-
-static int calls_often(void *argument) {
-    (void)argument;
-    for (long calls = 0;; lee_task_yield())
-        lee_foreign_call(is_short, &calls);
-    return 0;
-}
-
-/* For a limit all others are stopped. If it was stopped in its own code on the worker that calls C,
- * it comes too late. The same is said if none of the others can run: where processes keep their
- * threads, all may be there. */
-enum { LATE, ALONE, BESIDE_OTHERS };
-static int sets_limit(void *argument) {
-    struct timespec pause = {0, 1000000};
-    (void)argument;
-    while (!atomic_load(&called))
-        lee_nanosleep(&pause, NULL);
-    struct lee_custodian *child = lee_custodian_new(NULL);
-    atomic_store(&stops_all, true);
-    if (atomic_load(&came_back))
-        return LATE;
-    lee_custodian_limit(child, 1 << 20, child);
-    return atomic_load(&has_gone_on) ? BESIDE_OTHERS : atomic_load(&is_free) ? ALONE : LATE;
-}
-
-/* Who stops all others waits for C; the others do not wait with it. */
-static void test_stop_beside_c(void) {
-    if (UNDER_ASAN)
-        return;
-    struct lee_pid *others[8];
-    for (int i = 0; i < 8; i++)
-        others[i] = lee_process_spawn(NULL, i < 6 ? takes_turns : calls_often, NULL, 0);
-    for (int i = 0, good = 0; good < (KEEPS_THREADS ? 4 : 8); i++) { /* all may be on the thread of the first process */
-        bool calls_back = good % 2 == 1, first_calls = good >= 4;
-        atomic_store(&called, false);
-        atomic_store(&came_back, false);
-        atomic_store(&stops_all, false);
-        atomic_store(&has_gone_on, false);
-        atomic_store(&c_runs_on, -1);
-        atomic_store(&is_free, false);
-        struct lee_pid *setter = lee_process_spawn(NULL, sets_limit, NULL, 0);
-        if (first_calls)
-            calls_and_is_waited_for(&calls_back);
-        else
-            lee_process_wait(lee_process_spawn(NULL, calls_and_is_waited_for, &calls_back, sizeof calls_back));
-        int how = lee_process_wait(setter).status;
-        CHECK(how != ALONE && (i < 40 || KEEPS_THREADS));
-        good += how != LATE || i >= (KEEPS_THREADS ? 20 : 40);
-    }
-    for (int i = 0; i < 8; i++)
-        lee_process_kill(others[i]);
-}
+static atomic_bool stops_all;
 
 /* It is bound to its worker, and waits there. */
 static _Atomic(struct lee_worker *) bound_to;
@@ -646,7 +556,19 @@ static int is_bound(void *argument) {
     return 0;
 }
 
-/* Called by C: takes the lock while another process waits for that call of C to return. */
+/* For a limit all others are stopped. */
+static int sets_limit(void *argument) {
+    struct timespec pause = {0, 1000000};
+    (void)argument;
+    while (!atomic_load(&called))
+        lee_nanosleep(&pause, NULL);
+    struct lee_custodian *child = lee_custodian_new(NULL);
+    atomic_store(&stops_all, true);
+    lee_custodian_limit(child, 1 << 20, child);
+    return 0;
+}
+
+/* Called by C: takes the lock while another process wants to stop all others. */
 static void takes_lock_late(void *argument) {
     struct timespec pause = {0, 10000000};
     (void)argument;
@@ -671,13 +593,12 @@ static int wakes_and_is_late(void *argument) {
     return 0;
 }
 
-/* A process that waits for C finds only one that has to run on the worker in C, and gives up the lock. */
+/* A process stops all others, while only one that has to run on the worker in C can run, and C calls back. */
 static void test_callback_beside_stop(void) {
     if (UNDER_ASAN) /* calls of C are not seen */
         return;
     struct lee_endpoint *ends[2];
-    atomic_store(&called, false);
-    atomic_store(&came_back, false);
+    expect_call();
     atomic_store(&stops_all, false);
     lee_channel_make(NULL, &pings, ends);
     alarm(100);
@@ -902,6 +823,82 @@ static void test_kill_in_c(void) {
     CHECK(!atomic_load(&ran_on));
 }
 
+/* Stops all others, in each way that there is; none of that waits for the call of C that another process is
+ * in. What is shut down and calls C ends after that. */
+static void test_stop_beside_c(void) {
+    struct timespec pause = {0, 1000000};
+    if (UNDER_ASAN || KEEPS_THREADS)
+        return;
+    for (int i = 0; i < 3; i++) {
+        struct lee_custodian *doomed = lee_custodian_new(NULL), *limited = lee_custodian_new(NULL);
+        expect_call();
+        struct lee_pid *caller = spawn_in(doomed, calls_c_and_runs_on, 0), *beside = spawn_in(doomed, spins, 0);
+        struct lee_pid *neighbours[2] = {lee_process_spawn(NULL, yields, NULL, 0), lee_process_spawn(NULL, spins, NULL, 0)};
+        while (!atomic_load(&called))
+            lee_nanosleep(&pause, NULL);
+        lee_custodian_limit(limited, 1 << 20, limited);
+        CHECK(lee_process_wait(spawn_in(limited, grows, 0)).how == LEE_LIMIT);
+        lee_process_kill(neighbours[0]);
+        lee_process_kill(neighbours[1]);
+        lee_custodian_shutdown(doomed);
+        CHECK(lee_process_wait(beside).how == LEE_LIMIT);
+        CHECK(!atomic_load(&came_back));
+        atomic_store(&went_on, true);
+        CHECK(lee_process_wait(caller).how == LEE_LIMIT && atomic_load(&came_back));
+        CHECK(lee_custodian_charged(doomed) == 0);
+    }
+    CHECK(!atomic_load(&ran_on));
+}
+
+static atomic_long ticks; /* of a task */
+
+static void ticks_on(void *argument) {
+    (void)argument;
+    for (;; lee_task_yield())
+        atomic_fetch_add(&ticks, 1);
+}
+
+/* Its end is closed when it is over. */
+static int grows_beside_c(void *argument) {
+    while (!atomic_load(&called))
+        lee_nanosleep(&(struct timespec){0, 1000000}, NULL);
+    return grows(argument);
+}
+
+/* Its custodian is shut down by another process while it calls C: the task there ends after that. */
+static int has_task_shut_beside_c(void *argument) {
+    struct lee_custodian *inner = lee_custodian_new(NULL), *before = lee_custodian_enter(inner);
+    lee_custodian_limit(inner, 1 << 20, inner);
+    void *task = lee_task_start(NULL, ticks_on, NULL, 0);
+    lee_task_yield();
+    struct lee_pid *growing = spawn_with(grows_beside_c, *(struct lee_endpoint **)argument);
+    lee_custodian_enter(before);
+    lee_foreign_call(lasts, NULL);
+    lee_task_yield();
+    bool shut = lee_custodian_is_shut(inner), ended = lee_process_wait(growing).how == LEE_LIMIT;
+    bool joined = lee_task_join(task);
+    long had = atomic_load(&ticks);
+    lee_task_yield();
+    return shut && ended && !joined && had > 0 && atomic_load(&ticks) == had ? 3 : 4;
+}
+
+static void test_maker_in_c(void) {
+    struct lee_endpoint *ends[2];
+    if (UNDER_ASAN || KEEPS_THREADS)
+        return;
+    for (int i = 0; i < 3; i++) {
+        expect_call();
+        lee_channel_make(NULL, &pings, ends);
+        struct lee_pid *maker = spawn_with(has_task_shut_beside_c, ends[LEE_IMPORTER]);
+        while (lee_channel_head(ends[LEE_EXPORTER]) != LEE_CLOSED)
+            lee_nanosleep(&(struct timespec){0, 1000000}, NULL);
+        CHECK(!atomic_load(&came_back));
+        atomic_store(&went_on, true);
+        CHECK(lee_process_wait(maker).status == 3);
+        lee_channel_close(ends[LEE_EXPORTER]);
+    }
+}
+
 static void sleeps_in_c(void *argument) {
     struct timespec pause = {0, 5000000};
     (void)argument;
@@ -973,13 +970,6 @@ static void ends_while_others_run(void *argument) {
     exit(3);
 }
 
-static int yields(void *argument) {
-    (void)argument;
-    for (;;)
-        lee_task_yield();
-    return 0;
-}
-
 /* Fewer workers than processes that call C, and all others go on. With an argument those that compute
  * yield all the time: no slice of theirs ends. */
 static void goes_on_beside_c(void *argument) {
@@ -1030,6 +1020,8 @@ static void one_goes_on_beside_c(void *argument) {
     }
     test_foreign_beside();
     test_kill_in_c();
+    test_stop_beside_c();
+    test_maker_in_c();
     fflush(stdout);
     _exit(delayed || check_failures > 0 ? 4 : 3);
 }
@@ -1105,13 +1097,15 @@ int main(int argc, char **argv) {
     show("foreign_beside");
     test_kill_in_c();
     show("kill_in_c");
+    test_stop_beside_c();
+    show("stop_beside_c");
+    test_maker_in_c();
+    show("maker_in_c");
     test_first_beside_c();
     show("first_beside_c");
     for (int computing = 3; computing <= 5; computing++)
         test_additional_worker(computing);
     show("additional_worker");
-    test_stop_beside_c();
-    show("stop_beside_c");
     test_callback_beside_stop();
     show("callback_beside_stop");
     test_kills(200 * times);
