@@ -61,6 +61,7 @@ enum {
 #endif
     FIRST_AFTER = 400000,   /* cycles that the first process waits for a call of C on its thread */
     OVERDUE = 60000000,     /* cycles after which one that was handed over has its turn before others */
+    LONG_CALL = 3000000,    /* cycles after which the time of a call of C is not charged by the clock alone */
     STOLEN_AFTER = 100000   /* cycles that a process waits behind the one that woke it, which often waits soon */
 };
 
@@ -286,8 +287,37 @@ LEE_UNWATCHED static bool leaves_work(const struct lee_worker *self) {
            (__atomic_load_n(&pool.polls, __ATOMIC_RELAXED) == NULL && lee_reactor_has_waits());
 }
 
+/* Processor time of its thread, in nanoseconds. */
+static uint64_t used_by(const struct lee_worker *worker) {
+    struct timespec used = {0, 0};
+    clock_gettime(worker->clock, &used);
+    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
+/* A call of C has ended, or waits in a callback. Most of a long one may have been sleep: the process is charged for
+ * what the thread used. To ask that takes longer than most calls, so it is asked of processes that have made long
+ * ones; the first one counts as `AWAY` at most. */
+static void note_call(struct lee_worker *self) {
+    if (!lee_shares_used || lee_cycles() - self->began < LONG_CALL)
+        return;
+    uint64_t now = lee_system_time(), used = AWAY;
+    if (self->called_with != 0) {
+        used = used_by(self) - self->called_with;
+        used += self->began_at > self->noted ? self->began_at - self->noted : 0;
+    }
+    lee_process->calls_long = true;
+    if (self->noted + used < now)
+        self->noted = now - used;
+}
+
 void lee_worker_calls_c(void) {
     struct lee_worker *self = &lee_worker;
+    if (__builtin_expect(lee_process->calls_long, 0)) {
+        self->called_with = used_by(self);
+        self->began_at = lee_system_time();
+    } else {
+        self->called_with = 0;
+    }
     if (__builtin_expect(__atomic_load_n(&self->away, __ATOMIC_RELAXED), 0))
         __atomic_store_n(&self->away, false, __ATOMIC_RELAXED);
     __atomic_store_n(&self->began, lee_cycles(), __ATOMIC_RELAXED);
@@ -311,6 +341,11 @@ LEE_UNWATCHED static bool has_let_wait(const struct lee_worker *self) {
 
 void lee_worker_called_c(void) {
     struct lee_worker *self = &lee_worker;
+    if (lee_shares_used && lee_cycles() - self->began > LONG_CALL) {
+        lee_lock_many();
+        note_call(self);
+        lee_unlock_many();
+    }
     __atomic_store_n(&self->calls, false, __ATOMIC_RELAXED);
     if (__builtin_expect(__atomic_load_n(&self->called_at, __ATOMIC_RELAXED) != 0, 0))
         __atomic_store_n(&self->called_at, 0, __ATOMIC_RELAXED);
@@ -530,6 +565,8 @@ static struct lee_process *choose(struct lee_worker *self, bool yields) {
         return process;
     }
     bool needed = is_needed(self); /* else it runs what only it can */
+    if (lee_shares_used && (!needed || lee_shares_ready == 0)) /* else `lee_share_next` does */
+        lee_share_note_alone();
     if (needed)
         take_handed(self);
     else if (self->head != NULL)
@@ -640,13 +677,6 @@ static void sleep_for(struct lee_worker *self, long nanoseconds) {
     lee_futex_wait_for(&self->woken, 0, nanoseconds);
     lee_lock_retake(depth);
     self->sleeps = false;
-}
-
-/* Processor time of its thread, in nanoseconds. */
-static uint64_t used_by(const struct lee_worker *worker) {
-    struct timespec used = {0, 0};
-    clock_gettime(worker->clock, &used);
-    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
 
 /* Notes which workers are away: their calls of C sleep, or compute for long. All others are about to come
@@ -924,7 +954,7 @@ void lee_worker_ask(void) {
     lee_unlock_many();
 }
 
-void lee_pool_each(void (*visit)(const struct lee_worker *worker)) {
+void lee_pool_each(void (*visit)(struct lee_worker *worker)) {
     for (int i = 0; i < pool.count; i++) {
         if (pool.workers[i] != NULL)
             visit(pool.workers[i]);
@@ -952,6 +982,8 @@ struct lee_task *lee_worker_next(struct lee_task *waiting, bool outside, bool yi
     if (__builtin_expect(process->asked == LEE_ASKED_NOW, 0) && !over)
         lee_top_stops(process);
     bool stop = pool.stopper != NULL, slice = outside && !yields;
+    if (__atomic_load_n(&self->calls, __ATOMIC_RELAXED))
+        note_call(self);
     __atomic_store_n(&self->calls, false, __ATOMIC_RELAXED);
     __atomic_store_n(&self->called_at, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&self->missed, false, __ATOMIC_RELAXED);

@@ -105,6 +105,7 @@ struct lee_process {
     bool handed;                /* it is in the queue because its turn came when another worker chose */
     struct lee_worker *last;    /* that ran it last */
     uint64_t ready_since;       /* in cycles */
+    bool calls_long;            /* calls of C that it made took longer than `LONG_CALL` (pool.c) */
     bool wakes_and_runs;        /* the last time that it woke another, it went on for longer than that waits for it (pool.c) */
 #endif
 };

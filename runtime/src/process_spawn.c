@@ -317,8 +317,6 @@ static void give_stacks(struct lee_process *process) {
 
 static void note_end(struct lee_process_record *record, enum lee_end_how how, int status, const char *message, size_t length) {
     enum { MOST = sizeof((struct lee_process_end *)NULL)->message - 1 };
-    free(record->message); /* of another end, which came too late */
-    record->message = NULL;
     record->how = how;
     record->status = status;
     if (length > MOST)
@@ -358,7 +356,8 @@ void lee_process_end_other(struct lee_process *victim, enum lee_end_how how, con
 void lee_process_end(enum lee_end_how how, int status, const char *message, size_t length) {
     struct lee_process *process = lee_process;
     lee_lock(); /* whoever runs next gives it back */
-    note_end(process->record, how, status, message, length);
+    if (!process->dying) /* else it is to end in another way already */
+        note_end(process->record, how, status, message, length);
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     struct lee_task *running = process->tasks.running;
     if (here < running->lowest && here > running->low)

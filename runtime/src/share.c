@@ -78,8 +78,77 @@ static void charge(struct lee_share *share, uint64_t nanoseconds) {
     lee_share_steps++;
 }
 
+/* Those without a share waited when the next process was chosen last, on whichever worker: what they
+ * are behind by then is theirs, and does not move on with the floor. Else a share whose process is handed
+ * to this worker again and again, and whose weight is less, would come before them for ever: it may
+ * be behind the floor by more each time it joins. */
+static bool own_waited;
+
+static struct lee_share *leaf_of(const struct lee_process *process) {
+    return process->share != NULL ? process->share : &own;
+}
+
+/* Time goes on for those that do not want to run, also while one runs alone: who joins is not
+ * before all others. What runs has used `more`, which is not noted yet. */
+static void raise_floor(const struct lee_share *runs, uint64_t more) {
+    struct lee_share *parent = runs->parent;
+    int64_t least = runs->node.at + weighted(runs, more);
+    if (parent->first != NULL && parent->first->at < least)
+        least = parent->first->at;
+    if (parent == &root && runs != &own && own.node.at < least && own_waited)
+        least = own.node.at;
+    parent->floor = least > parent->floor ? least : parent->floor;
+}
+
+/* With LEE_SEED nothing depends on the clock: all turns are of one length. */
+static uint64_t since_last(void) {
+    uint64_t last = lee_worker.noted, now = lee_task_is_seeded() ? last + BEHIND : lee_share_clock();
+    lee_worker.noted = now;
+    return now - last;
+}
+
+void lee_share_note(void) {
+    uint64_t past = since_last();
+    for (struct lee_share *at = leaf_of(lee_process_self()); at->parent != NULL; at = at->parent) {
+        charge(at, past);
+        raise_floor(at, 0);
+    }
+}
+
+/* `own` is not linked while it can run. */
+static bool own_waits(void) {
+    return lee_many ? lee_worker_queued() : lee_worker.head != NULL;
+}
+
+void lee_share_note_alone(void) {
+    lee_share_note();
+    own_waited = own_waits();
+}
+
+static void go_on(const struct lee_process *runs, uint64_t noted, uint64_t now) {
+    for (struct lee_share *at = leaf_of(runs); at->parent != NULL && now > noted; at = at->parent)
+        raise_floor(at, now - noted);
+}
+
+/* On a worker whose timer rests no slice ends, after which its time would be noted. */
+static void go_on_resting(struct lee_worker *worker) {
+    if (worker != &lee_worker && worker->runs != NULL && __atomic_load_n(&worker->unarmed, __ATOMIC_RELAXED))
+        go_on(worker->runs, worker->noted, lee_share_clock());
+}
+
+/* A share is about to join. What others have used until now they need not wait for: nothing wanted it. */
+static void go_on_before_join(void) {
+    if (!lee_worker.idles)
+        go_on(lee_process_self(), lee_worker.noted, lee_share_clock());
+    if (lee_many && __atomic_load_n(&lee_timers_rest, __ATOMIC_RELAXED))
+        lee_pool_each(go_on_resting);
+}
+
 void lee_share_ready(struct lee_process *process) {
     struct lee_share *leaf = process->share;
+    bool ran = process == lee_process_self();
+    if (!ran && leaf->ready == 0 && lee_shares_used && !lee_task_is_seeded())
+        go_on_before_join();
     process->queue_next = NULL;
     process->queue_previous = leaf->tail;
     if (leaf->tail != NULL)
@@ -88,7 +157,6 @@ void lee_share_ready(struct lee_process *process) {
         leaf->head = process;
     leaf->tail = process;
     lee_shares_ready++;
-    bool ran = process == lee_process_self();
     for (struct lee_share *at = leaf; at->parent != NULL; at = at->parent) {
         if (at->ready++ == 0)
             (ran ? link_ready : join)(at);
@@ -112,42 +180,6 @@ void lee_share_unready(struct lee_process *process) {
     }
 }
 
-static struct lee_share *leaf_of(const struct lee_process *process) {
-    return process->share != NULL ? process->share : &own;
-}
-
-/* With LEE_SEED nothing depends on the clock: all turns are of one length. */
-static uint64_t since_last(void) {
-    uint64_t last = lee_worker.noted, now = lee_task_is_seeded() ? last + BEHIND : lee_share_clock();
-    lee_worker.noted = now;
-    return now - last;
-}
-
-/* `own` is not linked while it can run. */
-static bool own_waits(void) {
-    return lee_many ? lee_worker_queued() : lee_worker.head != NULL;
-}
-
-/* Time goes on for those that do not want to run, also while one runs alone: who joins is not
- * before all others. */
-static void raise_floor(const struct lee_share *runs) {
-    struct lee_share *parent = runs->parent;
-    int64_t least = runs->node.at;
-    if (parent->first != NULL && parent->first->at < least)
-        least = parent->first->at;
-    if (parent == &root && own.node.at < least && own_waits())
-        least = own.node.at;
-    parent->floor = least > parent->floor ? least : parent->floor;
-}
-
-void lee_share_note(void) {
-    uint64_t past = since_last();
-    for (struct lee_share *at = leaf_of(lee_process_self()); at->parent != NULL; at = at->parent) {
-        charge(at, past);
-        raise_floor(at);
-    }
-}
-
 /* For `lee_share_ran`, with the lock. */
 static struct {
     const struct lee_share *share;
@@ -161,7 +193,7 @@ static bool is_above(const struct lee_share *share, const struct lee_share *leaf
 }
 
 /* What runs on another worker is charged when it stops. */
-static void add_running(const struct lee_worker *worker) {
+static void add_running(struct lee_worker *worker) {
     if (worker != &lee_worker && worker->runs != NULL && is_above(asked.share, leaf_of(worker->runs)) && asked.now > worker->noted)
         asked.more += asked.now - worker->noted;
 }
@@ -210,12 +242,6 @@ static void give_turns_away(void) {
             link_ready(at);
     }
 }
-
-/* Those without a share waited when the next process was chosen last, on whichever worker: what they
- * are behind by then is theirs, and does not move on with the floor. Else a share whose process is handed
- * to this worker again and again, and whose weight is less, would come before them for ever: it may
- * be behind the floor by more each time it joins. */
-static bool own_waited;
 
 struct lee_process *lee_share_next(bool queue, bool yields) {
     lee_share_note();

@@ -56,6 +56,8 @@ void lee_share_unready(struct lee_process *process) __attribute__((weak));
 struct lee_process *lee_share_next(bool queue, bool yields) __attribute__((weak));
 /* Charges the running process for its time until now. */
 void lee_share_note(void) __attribute__((weak));
+/* The same, when the next process is chosen and has no share. */
+void lee_share_note_alone(void) __attribute__((weak));
 /* Nanoseconds that what is charged to it ran, until now. Without the lock. */
 uint64_t lee_share_ran(const struct lee_share *share) __attribute__((weak));
 /* So much of the time since the last note was spent for another process than the running one, which

@@ -584,7 +584,9 @@ static __attribute__((noinline)) struct lee_task *next_slowly(struct lee_task *w
         }
         if (lee_shares_used)
             lee_share_note();
+        worker.idles = true;
         lee_reactor_look(LEE_FOR_EVER);
+        worker.idles = false;
         if (lee_shares_used)
             lee_share_skip();
     }

@@ -246,7 +246,7 @@ static void each_group(void (*visit)(const struct lee_group *group)) {
 }
 
 /* Its queue has the processes without a share that wait for their turn on it. */
-static void put_worker(const struct lee_worker *worker) {
+static void put_worker(struct lee_worker *worker) {
     struct lee_text line = {.length = 0};
     uint64_t queued = 0;
     for (const struct lee_process *process = worker->head; process != NULL; process = process->queue_next)

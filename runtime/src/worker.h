@@ -55,7 +55,7 @@ struct lee_worker {
     bool gave_turn;             /* the last one that it chose was such a one, which had waited for long */
     unsigned depth;             /* how often it took the lock */
     int number, thread;         /* of the pool, from 0; of the system */
-    bool idles;                 /* `idle` runs */
+    bool idles;                 /* `idle` runs; without a pool: no process can run */
     bool sleeps;                /* it waits for `woken` */
     bool calls;                 /* its process is in a call of C, perhaps for long: others do not interrupt it */
     uint64_t called_at;         /* when it began the call, if all others ran then; else 0 */
@@ -63,6 +63,7 @@ struct lee_worker {
     bool away;                  /* while `calls`: it does not come back soon (pool.c, `watch_calls`) */
     uint64_t seen, seen_at, seen_used; /* of who asks that: `began`, when it was new, and the thread's time */
     clockid_t clock;            /* of its thread's processor time */
+    uint64_t called_with, began_at; /* of a call by a process that has made long ones: that time, and the time; or 0 */
     bool missed;                /* they wanted to: its slice ends when C comes back */
     int looks;                  /* `turns` of a pool */
     uint64_t woke_at;           /* in cycles: when its process first woke another in this turn; 0: it has not */
@@ -161,7 +162,7 @@ void lee_pool_begin(void);
 /* The running process is about to call C: if others would wait for that, there is a pool from here on. */
 void lee_pool_begin_for_c(void) __attribute__((weak));
 /* Visits all workers of the pool. With the lock. */
-void lee_pool_each(void (*visit)(const struct lee_worker *worker)) __attribute__((weak));
+void lee_pool_each(void (*visit)(struct lee_worker *worker)) __attribute__((weak));
 /* The list of all that were spawned by the pool's processes. */
 struct lee_process **lee_pool_spawned(void) __attribute__((weak));
 /* What runs after a task of the running process that does not, which may be a task of the same

@@ -848,7 +848,8 @@ static void run_batch(long count, bool limited) {
     lee_process_kill(pids[KILLERS]);
     CHECK(lee_process_wait(pids[KILLERS]).how == LEE_KILLED);
     lee_custodian_shutdown(batch);
-    CHECK(is_empty(batch));
+    while (!is_empty(batch)) /* what is in a call of C ends after it; `alarm` ends the test */
+        lee_nanosleep(&(struct timespec){0, 100000}, NULL);
     CHECK(!lee_reactor_has_waits() || lee_reactor_is_asked()); /* by `lee top` */
     clean();
 }

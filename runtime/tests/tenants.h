@@ -9,6 +9,7 @@
 
 #include "../src/custodian.h"
 #include "../src/process.h"
+#include "../src/worker.h"
 
 static __attribute__((unused)) struct lee_pid *spawn_in(struct lee_custodian *custodian, int (*entry)(void *), const void *arguments, size_t bytes) {
     struct lee_custodian *before = lee_custodian_enter(custodian);
@@ -19,12 +20,13 @@ static __attribute__((unused)) struct lee_pid *spawn_in(struct lee_custodian *cu
 
 /* The custodian's processes hold nothing any more, and there are none. */
 static __attribute__((unused)) bool is_empty(const struct lee_custodian *custodian) {
+    lee_lock();
     lee_groups_settle();
-    for (int kind = 0; kind < LEE_GROUP_KINDS; kind++) {
-        if (custodian->group->uses[kind] != 0)
-            return false;
-    }
-    return custodian->group->processes == NULL;
+    bool empty = custodian->group->processes == NULL;
+    for (int kind = 0; kind < LEE_GROUP_KINDS; kind++)
+        empty &= custodian->group->uses[kind] == 0;
+    lee_unlock();
+    return empty;
 }
 
 /* How many faults the file tells of. */

@@ -364,36 +364,6 @@ static void test_turns_of_who_stays(void) {
         CHECK(lee_process_wait(spinning[i]).how == LEE_LIMIT);
 }
 
-static int64_t time_of_shares(void) {
-    lee_lock();
-    int64_t time = lee_share_root()->floor;
-    lee_unlock();
-    return time;
-}
-
-/* What the first process uses between waits counts although no process with a share can run then. Else all
- * that begin to run would be before it, by all that it has used. */
-static void uses_before_waits(void *argument) {
-    (void)argument;
-    setenv("LEE_WORKERS", "3", 1);
-    lee_start(0, NULL);
-    struct lee_custodian *custodian = lee_custodian_new(NULL);
-    CHECK(lee_process_wait(spawn_in(custodian, returns, 7)).status == 7);
-    int64_t before = time_of_shares();
-    for (int i = 0; i < 20; i++) {
-        for (int64_t end = now() + 1000000; now() < end;)
-            pass();
-        lee_nanosleep(&(struct timespec){0, 1000000}, NULL);
-    }
-    _exit(time_of_shares() - before > 10000000 ? 3 : 4);
-}
-
-static void test_use_before_waits(void) {
-    struct child child;
-    run_child(&child, uses_before_waits, NULL);
-    CHECK(child.status == 3);
-}
-
 static atomic_long turns_of[9];
 
 LEE_CODE static int counts_turns(void *argument) {
@@ -937,6 +907,64 @@ static void test_stopped_beside_c(void) {
     CHECK(went_on_in >= 5);
     for (int i = 0; i < 2; i++)
         lee_process_kill(pids[i]);
+}
+
+static int64_t time_of_shares(void) {
+    lee_lock();
+    int64_t time = lee_share_root()->floor;
+    lee_unlock();
+    return time;
+}
+
+/* What the first process uses between waits counts although no process with a share can run then. Else all
+ * that begin to run would be before it, by all that it has used. */
+static void uses_before_waits(void *argument) {
+    (void)argument;
+    setenv("LEE_WORKERS", "3", 1);
+    lee_start(0, NULL);
+    struct lee_custodian *custodian = lee_custodian_new(NULL);
+    CHECK(lee_process_wait(spawn_in(custodian, returns, 7)).status == 7);
+    int64_t before = time_of_shares();
+    for (int i = 0; i < 20; i++) {
+        for (int64_t end = now() + 1000000; now() < end;)
+            pass();
+        lee_nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+    _exit(time_of_shares() - before > 10000000 ? 3 : 4);
+}
+
+/* The same of what it uses while it does not wait: one that begins to run then has a turn, and not all that
+ * time. With an argument there is a pool, and no process with a share ran before. */
+static void uses_and_yields(void *argument) {
+    setenv("LEE_WORKERS", "1", 1);
+    lee_start(0, NULL);
+    struct lee_custodian *custodian = lee_custodian_new(NULL), *other = lee_custodian_new(NULL);
+    CHECK(lee_process_wait(spawn_in(other, returns, 7)).status == 7);
+    if (argument != NULL) {
+        struct lee_pid *yielding = lee_process_spawn(NULL, yields, NULL, 0);
+        CHECK(!first_is_delayed(1, -1, false) && lee_many);
+        lee_process_kill(yielding);
+    }
+    for (int64_t end = now() + 1000000000; now() < end;)
+        pass();
+    spawn_in(custodian, spins, 0);
+    for (int i = 0; i < 3; i++)
+        lee_task_yield();
+    _exit(lee_custodian_time(custodian) < 500000000 ? 3 : 4);
+}
+
+static void test_use_before_waits(void) {
+    struct child child;
+    run_child(&child, uses_before_waits, NULL);
+    CHECK(child.status == 3);
+    if (!STOPS)
+        return;
+    run_child(&child, uses_and_yields, NULL);
+    CHECK(child.status == 3);
+    if (UNDER_ASAN || KEEPS_THREADS)
+        return;
+    run_child(&child, uses_and_yields, "pool");
+    CHECK(child.status == 3);
 }
 
 static void waits_for_nothing(void *argument) {
