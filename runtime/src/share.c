@@ -104,7 +104,7 @@ static void raise_floor(const struct lee_share *runs, uint64_t more) {
 static uint64_t since_last(void) {
     uint64_t last = lee_worker.noted, now = lee_task_is_seeded() ? last + BEHIND : lee_share_clock();
     lee_worker.noted = now;
-    return now - last;
+    return last == 0 && !lee_task_is_seeded() ? 0 : now - last; /* 0: it ran before there were shares */
 }
 
 void lee_share_note(void) {
@@ -126,7 +126,9 @@ void lee_share_note_alone(void) {
 }
 
 static void go_on(const struct lee_process *runs, uint64_t noted, uint64_t now) {
-    for (struct lee_share *at = leaf_of(runs); at->parent != NULL && now > noted; at = at->parent)
+    if (noted == 0 || now < noted)
+        return;
+    for (struct lee_share *at = leaf_of(runs); at->parent != NULL; at = at->parent)
         raise_floor(at, now - noted);
 }
 
@@ -194,7 +196,8 @@ static bool is_above(const struct lee_share *share, const struct lee_share *leaf
 
 /* What runs on another worker is charged when it stops. */
 static void add_running(struct lee_worker *worker) {
-    if (worker != &lee_worker && worker->runs != NULL && is_above(asked.share, leaf_of(worker->runs)) && asked.now > worker->noted)
+    if (worker != &lee_worker && worker->runs != NULL && is_above(asked.share, leaf_of(worker->runs)) &&
+        worker->noted != 0 && asked.now > worker->noted)
         asked.more += asked.now - worker->noted;
 }
 

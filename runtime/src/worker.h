@@ -44,7 +44,7 @@ struct lee_worker {
     bool seeded;                     /* LEE_SEED is set */
     uint64_t random;                 /* state of its generator */
     int *error;                      /* its thread's errno, once it has a second task */
-    uint64_t noted;                  /* share.c: when the time of the running process was noted */
+    uint64_t noted;                  /* share.c: when the time of the running process was noted; 0: never */
     const void *bottom;              /* AddressSanitizer: the stack that the thread began with */
     size_t size;
     /* pool.c's. */
