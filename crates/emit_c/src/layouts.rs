@@ -121,9 +121,10 @@ pub fn has_unaligned(types: &TypeStore, id: RecordId) -> bool {
         .any(|(f, at)| types.has_pointers(f.ty.ty) && (at.offset % 8 != 0 || layout.size % 8 != 0 || layout.align < 8))
 }
 
-/// The masks of a layout of that many bytes.
+/// The masks of a layout of that many bytes: one for each 512 that begin, as the collector counts
+/// them. The size of a packed struct need not be a multiple of a word's.
 fn masks(bytes: u64, words: &[u64]) -> Vec<u64> {
-    let mut masks = vec![0u64; (bytes / 8).div_ceil(MASK_WORDS) as usize];
+    let mut masks = vec![0u64; bytes.div_ceil(8 * MASK_WORDS) as usize];
     for word in words {
         if let Some(mask) = masks.get_mut((word / MASK_WORDS) as usize) {
             *mask |= 1 << (word % MASK_WORDS);
@@ -307,7 +308,7 @@ mod tests {
         assert_eq!(masks(24, &[0, 2]), [0b101]);
         assert_eq!(masks(512, &[63]), [1 << 63]);
         assert_eq!(masks(520, &[64]), [0, 1]);
-        assert_eq!(masks(4, &[]), [0u64; 0]);
+        assert_eq!(masks(1025, &[0]), [1, 0, 0]);
     }
 
     #[test]

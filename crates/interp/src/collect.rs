@@ -3,7 +3,8 @@
 //! Locals are read word by word, globals by their types, as the ABI says: of a pointer with bounds
 //! the lower one counts, an integer keeps nothing alive. Of objects of the heap those words are
 //! read that the emitted descriptors name (`Options::layouts`), so that one which emission forgets
-//! shows: use of something that was collected is reported.
+//! shows: use of something that was collected is reported. What is read word by word is read at
+//! each byte if emission asks the runtime for that (`Options::unaligned`).
 
 use crate::code::*;
 use crate::library::Args;
@@ -231,34 +232,38 @@ impl Machine<'_> {
             Words::None => {}
             Words::Masks(bytes, masks) if !counted => {
                 let step = (*bytes).max(8) as usize;
-                let is_read = |n: usize| {
-                    let n = n % (step / 8);
-                    masks.get(n / 64).is_some_and(|mask| mask >> (n % 64) & 1 != 0)
-                };
-                self.mark_some(id, is_read);
+                let size = obj.data.len();
+                // Elements of a packed struct need not begin at a word.
+                let offsets = (0..size / step).flat_map(|element| {
+                    let words =
+                        (0..step / 8).filter(|n| masks.get(n / 64).is_some_and(|mask| mask >> (n % 64) & 1 != 0));
+                    words.map(move |n| element * step + n * 8)
+                });
+                self.mark_at(id, offsets);
             }
             Words::Masks(..) | Words::All => self.mark_words(id),
         }
     }
 
+    /// Marks what any word of an object points to. As in the runtime, a word begins at each byte if
+    /// the program has structs whose pointers are not aligned.
     fn mark_words(&mut self, id: ObjId) {
-        self.mark_some(id, |_| true);
+        let step = if self.options.unaligned { 1 } else { 8 };
+        let end = self.mem.obj(id).map_or(0, |obj| obj.data.len().saturating_sub(7));
+        self.mark_at(id, (0..end).step_by(step));
     }
 
-    /// Marks what those words of an object point to that are read.
-    fn mark_some(&mut self, id: ObjId, is_read: impl Fn(usize) -> bool) {
-        let words: Vec<u64> = match self.mem.obj(id) {
-            Some(obj) => {
-                let blank = |n: usize| obj.shadow.get(8 * n).is_some_and(|&m| m == UNINIT);
-                let all = obj.data.chunks_exact(8).enumerate().filter(|(n, _)| is_read(*n) && !blank(*n));
-                all.filter_map(|(_, c)| <[u8; 8]>::try_from(c).ok())
-                    .map(u64::from_le_bytes)
-                    .filter(|w| w >> 32 != 0)
-                    .collect()
-            }
-            None => return,
-        };
-        words.into_iter().for_each(|w| self.mark(w));
+    /// Marks what the words at those offsets of an object point to.
+    fn mark_at(&mut self, id: ObjId, offsets: impl Iterator<Item = usize>) {
+        let Some(obj) = self.mem.obj(id) else { return };
+        let word = |at: usize| obj.data.get(at..at + 8).and_then(|bytes| <[u8; 8]>::try_from(bytes).ok());
+        let words: Vec<u64> = offsets
+            .filter(|&at| obj.shadow.get(at).is_none_or(|&mark| mark != UNINIT))
+            .filter_map(word)
+            .map(u64::from_le_bytes)
+            .filter(|word| word >> 32 != 0)
+            .collect();
+        words.into_iter().for_each(|word| self.mark(word));
     }
 
     /// Marks what a value of the type at an offset points to.

@@ -77,6 +77,8 @@ pub struct Options {
     /// The descriptors that are emitted for what is allocated. Without them the collector goes by
     /// types.
     pub layouts: Option<Layouts>,
+    /// A pointer may begin at any byte, in packed structs.
+    pub unaligned: bool,
     /// Collects where that may happen when so many statements ran since the last time; otherwise
     /// only when much was allocated.
     pub collect: Option<u64>,
@@ -95,6 +97,7 @@ impl Default for Options {
             table: false,
             seed: None,
             layouts: None,
+            unaligned: false,
             collect: None,
         }
     }

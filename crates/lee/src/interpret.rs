@@ -9,7 +9,7 @@ use emit_c::layouts::{self, Read};
 use interp::{End, Report, Words};
 use source::{Sink, SourceMap, Span};
 use std::os::unix::ffi::OsStringExt;
-use typing::types::{Ty, TypeStore};
+use typing::types::{RecordId, Ty, TypeStore};
 
 /// The status when memory safety was broken.
 pub const REPORTED: i32 = 86;
@@ -54,6 +54,7 @@ pub fn run(session: &Session) -> Outcome<i32> {
         table: options.verify,
         seed: number("LEE_SEED"),
         layouts: Some(words),
+        unaligned: has_unaligned(&program.types),
         collect: number("LEE_GC_STRESS"),
         ..interp::Options::default()
     };
@@ -95,6 +96,11 @@ pub fn words(types: &TypeStore, elem: Ty, flexible: bool) -> Words {
         Read::Masks(bytes, masks) => Words::Masks(bytes, masks),
         Read::All => Words::All,
     }
+}
+
+/// Whether emission tells the runtime that pointers may begin at any byte.
+pub fn has_unaligned(types: &TypeStore) -> bool {
+    (0..types.records.len()).any(|n| layouts::has_unaligned(types, RecordId(n as u32)))
 }
 
 /// A report in one line, and one for where the object was made.

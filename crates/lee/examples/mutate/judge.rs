@@ -178,6 +178,7 @@ fn run(program: &mir::ir::Program, how: &Judge, transformed: bool) -> (Ran, u64)
         table: !transformed,
         seed: None,
         layouts: Some(driver::interpret::words),
+        unaligned: driver::interpret::has_unaligned(&program.types),
         collect: Some(COLLECT),
     };
     let outcome = interp::run(program, options);
