@@ -120,6 +120,28 @@ fn a_walk_ends_within_its_budget() {
     };
     let whole = opinions(&ends(&text, 0));
     assert!(whole.iter().all(|opinion| opinion.errors.is_empty() && opinion.is_cut), "{whole:?}");
+    assert!(whole.iter().all(|opinion| opinion.cells < 500_000), "states may take memory without a bound: {whole:?}");
     let errors = found(&ends(&text, WAYS));
     assert!(errors.iter().all(|e| e.contains("drops something owned")) && !errors.is_empty(), "{errors:?}");
+}
+
+/// A list that a loop makes longer, after a function was lent the first node: the argument's
+/// temporary holds that node for good, and what lies in front of it is like other nodes all the
+/// same. Each turn was a new state, one node longer than the one before.
+#[test]
+fn a_list_behind_what_was_lent_is_quick() {
+    let text = "struct n%0 {\n  \"next\": *[unique]n%0\n}\n\
+        function see#0: fn(*[unique]n%0) -> void\n\
+        function f#1: fn(int) -> void\n\
+        body f#1 params 1 {\n  scope 0\n  param c_0: int scope 0\n  var list_1: *[unique]n%0 scope 0\n  \
+          var m_2: *[unique]n%0 scope 0\n  temp _3: *[unique]n%0 scope 0\n\
+        bb0:\n  live list_1\n  list_1 = alloc(n%0, 1:long)\n  _3 = list_1\n  \
+          call see#0(_3): fn(*[unique]n%0) -> void\n  goto bb1\n\
+        bb1:\n  if c_0 bb2 else bb3\n\
+        bb2:\n  live m_2\n  m_2 = alloc(n%0, 1:long)\n  m_2.*.0 = move list_1\n  list_1 = move m_2\n  \
+          dead m_2\n  goto bb1\n\
+        bb3:\n  dispose(move list_1)\n  dead list_1\n  return\n}\n";
+    let opinions = opinions(text);
+    assert!(opinions.iter().all(|opinion| opinion.errors.is_empty() && !opinion.is_cut), "{opinions:?}");
+    assert!(opinions.iter().all(|opinion| opinion.cells < 200), "{opinions:?}");
 }

@@ -6,7 +6,7 @@
 //!
 //! It asks nothing of `regions` and `ownership`: declared types and statements are all it reads. It
 //! looks at what happens, not at what might: it accepts all that those accept, and more. Bounded:
-//! states that were seen at a block end a walk, and so does the budget.
+//! states that were seen at a block end a walk, and so do the budgets.
 
 mod calls;
 mod effects;
@@ -26,13 +26,19 @@ use crate::pass::Known;
 /// Blocks that are walked for one body at most, besides one for each block.
 const BUDGET: usize = 10_000;
 
+/// Cells of memory, in all states that are compared with later ones, at most. A cell takes some 400
+/// bytes, and what branches leave to be walked takes as much again.
+const CELLS: usize = 400_000;
+
 /// What the walk of a body gives.
 #[derive(Debug, Default)]
 pub struct Opinion {
     /// Bugs of the compiler.
     pub errors: Vec<VerifyError>,
-    /// The budget ended the walk, so some paths were not checked.
+    /// A budget ended the walk, so some paths were not checked.
     pub is_cut: bool,
+    /// Cells in all states that were kept.
+    pub cells: usize,
 }
 
 /// Checks one body that the analyses accepted.
@@ -41,12 +47,13 @@ pub fn body(program: &Program, known: &Known, body: &Body) -> Opinion {
         return Opinion::default();
     }
     let func = name(program, body);
-    let (mistakes, is_cut) = walk::Walker::new(program, known, body).run(BUDGET + body.blocks.len());
-    let errors = mistakes
+    let walked = walk::Walker::new(program, known, body).run(BUDGET + body.blocks.len(), CELLS);
+    let errors = walked
+        .mistakes
         .into_iter()
         .map(|(block, stmt, message)| VerifyError { func: func.clone(), block: Some(block), stmt: Some(stmt), message })
         .collect();
-    Opinion { errors, is_cut }
+    Opinion { errors, is_cut: walked.is_cut, cells: walked.cells }
 }
 
 /// The name of the function.

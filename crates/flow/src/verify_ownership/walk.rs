@@ -46,6 +46,15 @@ pub(crate) struct Walker<'a> {
     pub(super) bounds: BTreeMap<u32, Region>,
 }
 
+/// What a walk gave.
+pub(crate) struct Walked {
+    pub mistakes: Vec<Mistake>,
+    /// A budget ended it.
+    pub is_cut: bool,
+    /// Cells in all states that were kept.
+    pub cells: usize,
+}
+
 /// Control does not get on from here.
 pub(super) struct Ends;
 
@@ -83,15 +92,15 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The mistakes, and whether the budget ended the walk.
-    pub fn run(mut self, budget: usize) -> (Vec<Mistake>, bool) {
+    /// Walks until all is seen or a budget ends it: of blocks, or of cells in states that are kept.
+    pub fn run(mut self, budget: usize, most_cells: usize) -> Walked {
         let mut work = vec![(BlockId(0), self.entry())];
         let cfg = Cfg::new(self.body);
         let mut seen: FxHashSet<(u32, Memory)> = FxHashSet::default();
-        let (mut walked, mut is_cut) = (0, false);
+        let (mut walked, mut cells, mut is_cut) = (0, 0, false);
         while let Some((block, mut memory)) = work.pop() {
             walked += 1;
-            is_cut = walked > budget;
+            is_cut = walked > budget || cells > most_cells;
             if is_cut || self.mistakes.len() > 8 {
                 break;
             }
@@ -103,26 +112,33 @@ impl<'a> Walker<'a> {
             self.forget_unread(block, &mut memory);
             let memory = memory.canonical();
             if seen.insert((block.0, memory.clone())) {
+                cells += memory.cells.len();
                 self.block(block, memory, &mut work);
             }
         }
         self.mistakes.sort_by_key(|m| (m.0, m.1));
         self.mistakes.dedup();
-        (self.mistakes, is_cut)
+        Walked { mistakes: self.mistakes, is_cut, cells }
     }
 
     /// Forgets the values of locals that are not read from the block on, so that paths which differ
-    /// only in those are joined. What owns something is kept: it may leak.
+    /// only in those are joined. What owns something is kept: it may leak. An owning pointer to
+    /// another's object (an argument that was lent) becomes empty: without a value it would own. Keys
+    /// are named again where an arena closes, which is no read.
     fn forget_unread(&self, block: BlockId, m: &mut Memory) {
         let unread = |local: Local, way: &[u32]| {
-            local.0 >= self.body.params
-                && self.hidden.contains(&local)
-                && !owns(&self.program.types, self.local_ty(local))
-                && !self.later.contains((block, 0), local, way)
+            local.0 >= self.body.params && self.hidden.contains(&local) && !self.later.contains((block, 0), local, way)
         };
         m.cells.retain(|(base, way), value| match base {
-            Base::Local(local) => value.owned.is_some() || !unread(*local, way),
-            Base::Object(_) => true,
+            Base::Local(local) if value.owned.is_none() && unread(*local, way) => {
+                let ty = self.local_ty(*local);
+                let is_owner = owns(&self.program.types, ty);
+                if is_owner && self.program.types.as_pointer(ty).is_some() {
+                    *value = Value::gone();
+                }
+                is_owner
+            }
+            Base::Local(_) | Base::Object(_) => true,
         });
     }
 
