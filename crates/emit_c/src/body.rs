@@ -332,8 +332,8 @@ impl<'u, 'a> Emitter<'u, 'a> {
             None => loc.through_memory || parts.iter().skip(1).any(|(_, w)| w.deps.memory),
         };
         if parts.len() > 1 && tangled {
-            let address = self.address(&loc).cast("void **").text;
-            self.store_tangled(&loc.simple.map(|_| ()).is_some(), &parts, &address);
+            let at = loc.simple.is_none().then(|| self.words_at(place, &loc));
+            self.store_tangled(at, &parts);
             return;
         }
         let line: Vec<String> = parts.iter().map(|(text, word)| format!("{text} = {};", word.text)).collect();
@@ -342,17 +342,27 @@ impl<'u, 'a> Emitter<'u, 'a> {
         }
     }
 
-    /// Words that read what the first stores change are computed before anything is stored.
-    fn store_tangled(&mut self, named: &bool, parts: &[(String, Ex)], address: &str) {
-        let mut line = String::from("{");
-        if !named {
-            line.push_str(&format!(" void **lee__at = {address};"));
+    /// `lee__at`, the words of a place in memory. In a packed struct they need not be aligned.
+    fn words_at(&mut self, place: &Place, loc: &crate::places::Loc) -> String {
+        let address = self.address(loc);
+        if self.in_packed(place) {
+            let address = address.cast("lee__word *").text;
+            return format!(" typedef void *lee__word __attribute__((aligned(1))); lee__word *lee__at = {address};");
         }
+        format!(" void **lee__at = {};", address.cast("void **").text)
+    }
+
+    /// Words that read what the first stores change are computed before anything is stored: by
+    /// their names, or in the words that `at` declares.
+    fn store_tangled(&mut self, at: Option<String>, parts: &[(String, Ex)]) {
+        let named = at.is_none();
+        let mut line = String::from("{");
+        line.push_str(at.as_deref().unwrap_or_default());
         for (n, (_, word)) in parts.iter().enumerate() {
             line.push_str(&format!(" void *lee__{n} = (void *){};", word.at(Level::Unary)));
         }
         for (n, (text, _)) in parts.iter().enumerate() {
-            let target = if *named { text.clone() } else { format!("lee__at[{n}]") };
+            let target = if named { text.clone() } else { format!("lee__at[{n}]") };
             line.push_str(&format!(" {target} = lee__{n};"));
         }
         line.push_str(" }");

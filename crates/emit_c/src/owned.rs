@@ -95,7 +95,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Whether the place lies in a packed struct, or in what one leads to.
-    fn in_packed(&self, place: &Place) -> bool {
+    pub fn in_packed(&self, place: &Place) -> bool {
         place.proj.iter().enumerate().any(|(n, step)| {
             let Some(field) = step.as_field() else { return false };
             let of = mir::ty::prefix_ty(self.unit.program, self.body, place, n);
