@@ -507,7 +507,23 @@ impl Walker<'_> {
         }
     }
 
+    /// Whether the place lies in a local: it is part of one, or a local with the address of one
+    /// leads there. What arrives in locals is followed there.
+    fn is_in_local(&self, m: &Memory, place: &Place) -> bool {
+        let Some(base) = place.base_local() else { return false };
+        let mut derefs = place.proj.iter().filter(|step| matches!(step, Proj::Deref));
+        match (place.proj.first(), derefs.next(), derefs.next()) {
+            (_, None, _) => true,
+            (Some(Proj::Deref), Some(_), None) => {
+                let address = m.cells.get(&(Base::Local(base), vec![]));
+                address.is_some_and(|a| m.storage.values().any(|token| a.needs.contains(token)))
+            }
+            _ => false,
+        }
+    }
+
     pub(super) fn store(&mut self, m: &mut Memory, dest: &Place, mut value: Value) -> Step {
+        let dest = &self.resolver.of_address(dest);
         let ty = self.place_ty(dest);
         if owns(&self.program.types, ty) {
             self.disturbs(m, dest);
@@ -518,7 +534,7 @@ impl Walker<'_> {
             m.things.entry(token).and_modify(|t| t.owed = false);
         }
         let kept = |t: &Token| m.looks.contains(t) || m.in_slots.contains(t);
-        if dest.local_part().is_none() && value.needs.iter().any(kept) {
+        if !self.is_in_local(m, dest) && value.needs.iter().any(kept) {
             self.wrong("keeps what is in a slot");
         }
         // A look is for one access: a variable that keeps it is not read.
