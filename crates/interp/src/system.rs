@@ -141,7 +141,14 @@ impl Machine<'_> {
                 }
             }
             "lee_getcwd" => {
-                let here = std::env::current_dir().unwrap_or_default();
+                // A folder that was removed has no name.
+                let here = match std::env::current_dir() {
+                    Ok(here) => here,
+                    Err(error) => {
+                        self.set_errno(error.raw_os_error().unwrap_or(libc::ENOENT));
+                        return Ok(Some(Val::Words([0; 3])));
+                    }
+                };
                 let text = here.to_string_lossy().into_owned();
                 if a.ptr(0) != 0 {
                     if text.len() as u64 >= a.size(1) {

@@ -510,16 +510,14 @@ impl Walker<'_> {
     /// Whether the place lies in a local: it is part of one, or a local with the address of one
     /// leads there. What arrives in locals is followed there.
     fn is_in_local(&self, m: &Memory, place: &Place) -> bool {
-        let Some(base) = place.base_local() else { return false };
-        let mut derefs = place.proj.iter().filter(|step| matches!(step, Proj::Deref));
-        match (place.proj.first(), derefs.next(), derefs.next()) {
-            (_, None, _) => true,
-            (Some(Proj::Deref), Some(_), None) => {
-                let address = m.cells.get(&(Base::Local(base), vec![]));
-                address.is_some_and(|a| m.storage.values().any(|token| a.needs.contains(token)))
-            }
-            _ => false,
+        if place.local_part().is_some() {
+            return true;
         }
+        // The first step is the only one through a pointer.
+        let steps = place.proj.get(1..).unwrap_or(&[]).to_vec();
+        let address = Place { base: place.base, proj: steps }.local_part();
+        let address = address.and_then(|local| m.cells.get(&(Base::Local(local), vec![])));
+        address.is_some_and(|value| m.storage.values().any(|token| value.needs.contains(token)))
     }
 
     pub(super) fn store(&mut self, m: &mut Memory, dest: &Place, mut value: Value) -> Step {
