@@ -869,6 +869,28 @@ static void test_maker_in_c(void) {
     }
 }
 
+static void sleeps_long_in_c(void *argument) {
+    struct timespec pause = {1, 0};
+    (void)argument;
+    nanosleep(&pause, NULL);
+}
+
+static int sleeps_twice_in_c(void *argument) {
+    (void)argument;
+    for (int i = 0; i < 2; i++)
+        lee_foreign_call(sleeps_long_in_c, NULL);
+    return 7;
+}
+
+/* A call of C that sleeps is no time that its process ran. */
+static void test_time_in_c(void) {
+    struct lee_custodian *custodian = lee_custodian_new(NULL);
+    if (UNDER_ASAN)
+        return;
+    CHECK(lee_process_wait(spawn_in(custodian, sleeps_twice_in_c, 0)).status == 7);
+    CHECK(lee_custodian_time(custodian) < 1000000000);
+}
+
 static void sleeps_in_c(void *argument) {
     struct timespec pause = {0, 5000000};
     (void)argument;
@@ -1129,6 +1151,8 @@ int main(int argc, char **argv) {
     show("stop_beside_c");
     test_maker_in_c();
     show("maker_in_c");
+    test_time_in_c();
+    show("time_in_c");
     test_first_beside_c();
     show("first_beside_c");
     for (int computing = 3; computing <= 5; computing++)
