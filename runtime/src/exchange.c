@@ -298,7 +298,8 @@ void lee_exchange_take(void *block) {
 
 struct lee_heap *lee_exchange_heap(void) {
     struct lee_heap *heap = exchange != NULL ? exchange : begin();
-    if (heap != NULL && __atomic_load_n(&lee_groups_limit_memory, __ATOMIC_RELAXED)) /* no process is charged for the rest of a huge page */
+    /* No process is charged for the rest of a huge page. */
+    if (heap != NULL && __atomic_load_n(&lee_groups_limit_memory, __ATOMIC_RELAXED))
         heap->huge = false;
     return heap;
 }

@@ -166,27 +166,25 @@ static bool is_away(const struct lee_worker *worker) {
     return calls_c(worker) && __atomic_load_n(&worker->away, __ATOMIC_RELAXED);
 }
 
-/* There are more than `most` workers if all were in calls of C at some time. One takes work only if there
- * would be too few others for it: processes that take turns are to have the processors. */
-static bool is_needed(const struct lee_worker *self) {
+/* Whether fewer others than there may be workers are busy, without those that are `out`. */
+static bool are_few(const struct lee_worker *self, bool (*out)(const struct lee_worker *worker)) {
     int busy = 0;
-    if (pool.count <= pool.most)
-        return true;
     for (int i = 0; i < pool.count; i++) {
         const struct lee_worker *worker = pool.workers[i];
-        busy += worker != NULL && worker != self && !worker->idles && !is_away(worker);
+        busy += worker != NULL && worker != self && !worker->idles && !out(worker);
     }
     return busy < pool.most;
 }
 
+/* There are more than `most` workers if all were in calls of C at some time. One takes work only if there
+ * would be too few others for it: processes that take turns are to have the processors. */
+static bool is_needed(const struct lee_worker *self) {
+    return pool.count <= pool.most || are_few(self, is_away);
+}
+
 /* It would be, if those that are in calls of C are away: it finds out (`guard`). */
 static bool may_be_needed(const struct lee_worker *self) {
-    int busy = 0;
-    for (int i = 0; i < pool.count; i++) {
-        const struct lee_worker *worker = pool.workers[i];
-        busy += worker != NULL && worker != self && !worker->idles && !calls_c(worker);
-    }
-    return busy < pool.most;
+    return are_few(self, calls_c);
 }
 
 /* Whether a worker that may take work blocks in the reactor. One that may not is a thread too many: the
@@ -294,12 +292,14 @@ static uint64_t used_by(const struct lee_worker *worker) {
     return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
 
-/* A call of C has ended, or waits in a callback. Most of a long one may have been sleep: the process is charged for
- * what the thread used. To ask that takes longer than most calls, so it is asked of processes that have made long
- * ones; the first one counts as `AWAY` at most. */
+static bool is_long_call(const struct lee_worker *self) {
+    return lee_shares_used && lee_cycles() - self->began > LONG_CALL;
+}
+
+/* A long call of C has ended, or waits in a callback. Most of it may have been sleep: the process is
+ * charged for what the thread used. To ask that takes longer than most calls, so it is asked of
+ * processes that have made long ones; the first one counts as `AWAY` at most. With the lock. */
 static void note_call(struct lee_worker *self) {
-    if (!lee_shares_used || lee_cycles() - self->began < LONG_CALL)
-        return;
     uint64_t now = lee_system_time(), used = AWAY;
     if (self->called_with != 0) {
         used = used_by(self) - self->called_with;
@@ -341,7 +341,7 @@ LEE_UNWATCHED static bool has_let_wait(const struct lee_worker *self) {
 
 void lee_worker_called_c(void) {
     struct lee_worker *self = &lee_worker;
-    if (lee_shares_used && lee_cycles() - self->began > LONG_CALL) {
+    if (is_long_call(self)) {
         lee_lock_many();
         note_call(self);
         lee_unlock_many();
@@ -654,10 +654,15 @@ static void tell_stopper(void) {
     lee_futex_wake(&pool.stopped);
 }
 
-static void sleep_until_woken(struct lee_worker *self) {
+/* Gives up the lock; how often the worker had taken it. */
+static unsigned begin_sleep(struct lee_worker *self) {
     self->sleeps = true;
     __atomic_store_n(&self->woken, 0, __ATOMIC_RELAXED);
-    unsigned depth = lee_lock_drop();
+    return lee_lock_drop();
+}
+
+static void sleep_until_woken(struct lee_worker *self) {
+    unsigned depth = begin_sleep(self);
     while (__atomic_load_n(&self->woken, __ATOMIC_ACQUIRE) == 0)
         lee_futex_wait(&self->woken, 0);
     lee_lock_retake(depth);
@@ -671,9 +676,7 @@ static void look(struct lee_worker *self, int64_t most) {
 }
 
 static void sleep_for(struct lee_worker *self, long nanoseconds) {
-    self->sleeps = true;
-    __atomic_store_n(&self->woken, 0, __ATOMIC_RELAXED);
-    unsigned depth = lee_lock_drop();
+    unsigned depth = begin_sleep(self);
     lee_futex_wait_for(&self->woken, 0, nanoseconds);
     lee_lock_retake(depth);
     self->sleeps = false;
@@ -982,7 +985,7 @@ struct lee_task *lee_worker_next(struct lee_task *waiting, bool outside, bool yi
     if (__builtin_expect(process->asked == LEE_ASKED_NOW, 0) && !over)
         lee_top_stops(process);
     bool stop = pool.stopper != NULL, slice = outside && !yields;
-    if (__atomic_load_n(&self->calls, __ATOMIC_RELAXED))
+    if (calls_c(self) && is_long_call(self))
         note_call(self);
     __atomic_store_n(&self->calls, false, __ATOMIC_RELAXED);
     __atomic_store_n(&self->called_at, 0, __ATOMIC_RELAXED);

@@ -237,8 +237,8 @@ static void print_calls(void) {
     print_repeats(repeats);
 }
 
-/* A process that was spawned may fault a million times: what comes from one place is printed some times
- * only, and then counted. Places for which there is no room share one count: else a process that
+/* A process that was spawned may fault a million times: what comes from one place is printed a few
+ * times, and after that only counted. Places for which there is no room share one count: else a process that
  * faults in many of them would have all the time that reports take. */
 enum { PLACES = 64, MOST = 5, MOST_OF_OTHERS = PLACES * MOST };
 static struct place {

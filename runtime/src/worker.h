@@ -63,7 +63,8 @@ struct lee_worker {
     bool away;                  /* while `calls`: it does not come back soon (pool.c, `watch_calls`) */
     uint64_t seen, seen_at, seen_used; /* of who asks that: `began`, when it was new, and the thread's time */
     clockid_t clock;            /* of its thread's processor time */
-    uint64_t called_with, began_at; /* of a call by a process that has made long ones: that time, and the time; or 0 */
+    uint64_t called_with;       /* that time when the call began, if its process has made long ones; else 0 */
+    uint64_t began_at;          /* and the time then */
     bool missed;                /* they wanted to: its slice ends when C comes back */
     int looks;                  /* `turns` of a pool */
     uint64_t woke_at;           /* in cycles: when its process first woke another in this turn; 0: it has not */

@@ -869,20 +869,18 @@ static void test_maker_in_c(void) {
     }
 }
 
-static void sleeps_long_in_c(void *argument) {
-    struct timespec pause = {1, 0};
-    (void)argument;
-    nanosleep(&pause, NULL);
+static void sleeps_in_c(void *pause) {
+    nanosleep(pause, NULL);
 }
 
 static int sleeps_twice_in_c(void *argument) {
     (void)argument;
     for (int i = 0; i < 2; i++)
-        lee_foreign_call(sleeps_long_in_c, NULL);
+        lee_foreign_call(sleeps_in_c, &(struct timespec){1, 0});
     return 7;
 }
 
-/* A call of C that sleeps is no time that its process ran. */
+/* While its call of C sleeps, a process does not run. */
 static void test_time_in_c(void) {
     struct lee_custodian *custodian = lee_custodian_new(NULL);
     if (UNDER_ASAN)
@@ -891,16 +889,10 @@ static void test_time_in_c(void) {
     CHECK(lee_custodian_time(custodian) < 1000000000);
 }
 
-static void sleeps_in_c(void *argument) {
-    struct timespec pause = {0, 5000000};
-    (void)argument;
-    nanosleep(&pause, NULL);
-}
-
 static int calls_for_ever(void *argument) {
     (void)argument;
     for (;;)
-        lee_foreign_call(sleeps_in_c, NULL);
+        lee_foreign_call(sleeps_in_c, &(struct timespec){0, 5000000});
     return 0;
 }
 

@@ -124,7 +124,7 @@ impl<'a> Walker<'a> {
     /// Forgets the values of locals that are not read from the block on, so that paths which differ
     /// only in those are joined. What owns something is kept: it may leak. An owning pointer to
     /// another's object (an argument that was lent) becomes empty: without a value it would own. Keys
-    /// are named again where an arena closes, which is no read.
+    /// are named again where an arena closes, which does not count as a read.
     fn forget_unread(&self, block: BlockId, m: &mut Memory) {
         let unread = |local: Local, way: &[u32]| {
             local.0 >= self.body.params && self.hidden.contains(&local) && !self.later.contains((block, 0), local, way)

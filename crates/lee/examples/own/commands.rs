@@ -66,8 +66,9 @@ pub fn run_for(command: &mut Command, patience: Duration) -> Outcome {
 /// Builds a file under the sanitizers; with `verify`, the compiler's second opinions are asked too.
 pub fn build_sanitized(lee: &Path, cc: &str, file: &Path, program: &Path, verify: bool) -> Outcome {
     let mut command = Command::new(lee);
-    // All that `undefined` has in clang, but for `function`: emitted prototypes of C's functions have other qualifiers,
-    // and for overflow of signed numbers: named, it is reported in spite of `-fwrapv`.
+    // All that `undefined` has in clang, but for `function`, since emitted prototypes of C's functions
+    // have other qualifiers, and for overflow of signed numbers: if it is named, it is reported in
+    // spite of `-fwrapv`.
     let undefined = match cc.starts_with("clang") {
         true => {
             "alignment,bool,bounds,builtin,enum,integer-divide-by-zero,nonnull-attribute,null,object-size,pointer-overflow,return,returns-nonnull-attribute,shift,unreachable,vla-bound"
