@@ -14,12 +14,14 @@ extern size_t lee_share_steps;
 #include "worker.h"
 
 enum {
-    BEHIND = 1000000, /* nanoseconds: who is behind by less waits until the slice ends */
-    SAVED = 2000000,  /* the most that one saves while it does not want to run: who waits for others, and has
-                       * little to do, runs at once when they come */
-    AHEAD = 10000000  /* the most that one is ahead by when it wants to run again, beside what it used since
-                       * it last came, which may be one long slice: anything beyond that it used on workers
-                       * that would have been idle */
+    BEHIND = 200000, /* nanoseconds: who is behind by less waits until the slice ends */
+    TURN = 1000000,  /* with LEE_SEED: what each turn counts as */
+    SAVED = 1000000, /* the most that one saves while it does not want to run: who waits for others, and has
+                      * little to do, runs at once when they come. One that begins to compute keeps the
+                      * others from the processor for as long */
+    AHEAD = 10000000 /* the most that one is ahead by when it wants to run again, beside what it used since
+                      * it last came, which may be one long slice: anything beyond that it used on workers
+                      * that would have been idle */
 };
 
 static struct lee_share root = {.weight = LEE_SHARE_WEIGHT};
@@ -102,7 +104,7 @@ static void raise_floor(const struct lee_share *runs, uint64_t more) {
 
 /* With LEE_SEED nothing depends on the clock: all turns are of one length. */
 static uint64_t since_last(void) {
-    uint64_t last = lee_worker.noted, now = lee_task_is_seeded() ? last + BEHIND : lee_share_clock();
+    uint64_t last = lee_worker.noted, now = lee_task_is_seeded() ? last + TURN : lee_share_clock();
     lee_worker.noted = now;
     return last == 0 && !lee_task_is_seeded() ? 0 : now - last; /* 0: it ran before there were shares */
 }
