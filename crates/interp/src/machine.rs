@@ -207,9 +207,12 @@ impl<'p> Machine<'p> {
             Some(body) => *body,
             None if func.args.is_empty() => {
                 // Declared again in a block: the definition stands elsewhere.
-                let name = self.program.functions.get(func.func.0 as usize)?.name;
+                let declared = self.program.functions.get(func.func.0 as usize)?;
                 let same = |f: &&FuncRef| {
-                    f.args.is_empty() && self.program.functions.get(f.func.0 as usize).is_some_and(|g| g.name == name)
+                    let defined = self.program.functions.get(f.func.0 as usize);
+                    // A static one may have the name of a function of the library.
+                    let is_same = |g: &typing::tree::Function| g.name == declared.name && g.linkage == declared.linkage;
+                    f.args.is_empty() && defined.is_some_and(is_same)
                 };
                 let other = self.bodies.keys().find(same)?;
                 *self.bodies.get(other)?

@@ -3,6 +3,7 @@
 use mir::effects::{accesses, flags, parts, Access, Kind, Part};
 use mir::ir::*;
 use mir::ty::{operand_ty, owns};
+use std::collections::BTreeSet;
 use typing::tree::RegionKind;
 use typing::types::{Own, RecordKind, Region, Ty, TyKind};
 
@@ -76,6 +77,7 @@ impl Walker<'_> {
             }
             StmtKind::Swap(a, b) => self.swap(m, a, b)?,
             StmtKind::DropSlot(place) => {
+                let place = &self.resolver.of_address(place);
                 if let Location::Cell(cell) = self.locate(m, place)? {
                     for inside in Self::cells_in(m, &cell) {
                         let held = m.cells.insert(inside, Value::null()).and_then(|v| v.owned);
@@ -507,17 +509,46 @@ impl Walker<'_> {
         }
     }
 
-    /// Whether the place lies in a local: it is part of one, or a local with the address of one
-    /// leads there. What arrives in locals is followed there.
-    fn is_in_local(&self, m: &Memory, place: &Place) -> bool {
+    /// Whether the place lies in a local: it is part of one, or what leads there last is the address of
+    /// one, is null, or stands where values are not followed and has no region that lasts. What
+    /// arrives in locals is followed there.
+    fn is_in_local(&mut self, m: &mut Memory, place: &Place) -> Result<bool, Ends> {
         if place.local_part().is_some() {
-            return true;
+            return Ok(true);
         }
-        // The first step is the only one through a pointer.
-        let steps = place.proj.get(1..).unwrap_or(&[]).to_vec();
-        let address = Place { base: place.base, proj: steps }.local_part();
-        let address = address.and_then(|local| m.cells.get(&(Base::Local(local), vec![])));
-        address.is_some_and(|value| m.storage.values().any(|token| value.needs.contains(token)))
+        let place = self.resolver.place(place); // a temporary is what it was read from
+        let Some(last) = place.proj.iter().rposition(|step| *step == Proj::Deref) else { return Ok(false) };
+        let pointer = Place { base: place.base, proj: place.proj.iter().take(last).cloned().collect() };
+        let ty = self.place_ty(&pointer);
+        Ok(match self.locate(m, &pointer)? {
+            Location::Elsewhere(_) => {
+                let region = self.program.types.as_pointer(ty).map(|p| p.region);
+                !matches!(place.base, PlaceBase::Global(_)) && matches!(region, Some(Region::Infer(_)))
+            }
+            at => {
+                let value = self.load(m, &at, ty);
+                value.null == Null::Yes || m.storage.values().any(|token| value.needs.contains(token))
+            }
+        })
+    }
+
+    /// A look, or what is in a slot, may have arrived in any local whose address was taken.
+    fn may_arrive(&self, m: &mut Memory, kept: &BTreeSet<Token>) {
+        if kept.is_empty() {
+            return;
+        }
+        let shown: Vec<Local> = m.storage.keys().copied().filter(|local| !self.hidden.contains(local)).collect();
+        for local in shown {
+            let ty = self.place_ty(&Place::local(local));
+            if self.program.types.as_pointer(ty).is_some() && !owns(&self.program.types, ty) {
+                m.cells.entry((Base::Local(local), vec![])).or_insert_with(Value::unknown);
+            }
+            for cell in Self::cells_in(m, &(Base::Local(local), vec![])) {
+                if let Some(value) = m.cells.get_mut(&cell).filter(|value| value.owned.is_none() && !value.gone) {
+                    value.needs.extend(kept);
+                }
+            }
+        }
     }
 
     pub(super) fn store(&mut self, m: &mut Memory, dest: &Place, mut value: Value) -> Step {
@@ -531,8 +562,9 @@ impl Walker<'_> {
         if let Some(token) = value.owned.filter(|_| !owns(&self.program.types, ty)) {
             m.things.entry(token).and_modify(|t| t.owed = false);
         }
-        let kept = |t: &Token| m.looks.contains(t) || m.in_slots.contains(t);
-        if !self.is_in_local(m, dest) && value.needs.iter().any(kept) {
+        let is_kept = |t: &&Token| m.looks.contains(*t) || m.in_slots.contains(*t);
+        let kept: BTreeSet<Token> = value.needs.iter().filter(is_kept).copied().collect();
+        if !kept.is_empty() && !self.is_in_local(m, dest)? {
             self.wrong("keeps what is in a slot");
         }
         // A look is for one access: a variable that keeps it is not read.
@@ -576,6 +608,7 @@ impl Walker<'_> {
             }
             Location::Elsewhere(through) => {
                 m.forget_numbers(&self.hidden);
+                self.may_arrive(m, &kept);
                 if owns(&self.program.types, ty) {
                     self.changes_slot(m, &through);
                 }
