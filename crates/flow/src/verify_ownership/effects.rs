@@ -510,7 +510,7 @@ impl Walker<'_> {
     }
 
     /// Whether the place lies in a local: it is part of one, or what leads there last is the address of
-    /// one, is null, or stands where values are not followed and has no region that lasts. What
+    /// one, is null, or has no region that lasts and comes from where values are not followed. What
     /// arrives in locals is followed there.
     fn is_in_local(&mut self, m: &mut Memory, place: &Place) -> Result<bool, Ends> {
         if place.local_part().is_some() {
@@ -520,14 +520,16 @@ impl Walker<'_> {
         let Some(last) = place.proj.iter().rposition(|step| *step == Proj::Deref) else { return Ok(false) };
         let pointer = Place { base: place.base, proj: place.proj.iter().take(last).cloned().collect() };
         let ty = self.place_ty(&pointer);
+        let region = self.program.types.as_pointer(ty).map(|p| p.region);
+        let lasts = matches!(place.base, PlaceBase::Global(_)) || !matches!(region, Some(Region::Infer(_)));
         Ok(match self.locate(m, &pointer)? {
-            Location::Elsewhere(_) => {
-                let region = self.program.types.as_pointer(ty).map(|p| p.region);
-                !matches!(place.base, PlaceBase::Global(_)) && matches!(region, Some(Region::Infer(_)))
-            }
+            Location::Elsewhere(_) => !lasts,
             at => {
                 let value = self.load(m, &at, ty);
-                value.null == Null::Yes || m.storage.values().any(|token| value.needs.contains(token))
+                let nothing_known = value.needs.is_empty() && value.regions.is_empty();
+                value.null == Null::Yes
+                    || !lasts && nothing_known
+                    || m.storage.values().any(|token| value.needs.contains(token))
             }
         })
     }
