@@ -618,7 +618,10 @@ impl Checker<'_> {
                 let why = self.unlike(e.ty.ty, wanted);
                 self.error(codes::TYPE, e.span, format!("{message}: they are written alike, and {why}"));
             }
-            _ => match self.words_of_elements(e.ty.ty, wanted).or_else(|| self.other_side(e.ty.ty, wanted)) {
+            _ => match (self.words_of_elements(e.ty.ty, wanted))
+                .or_else(|| self.slot_of_owner(e.ty.ty, wanted, why))
+                .or_else(|| self.other_side(e.ty.ty, wanted))
+            {
                 Some(help) => self.error_help(codes::TYPE, e.span, message, help),
                 None => self.error(codes::TYPE, e.span, message),
             },
@@ -652,6 +655,27 @@ impl Checker<'_> {
         let differ = from.target.ty == to.target.ty && from.bounds != to.bounds;
         let wanted = types.show_declaration(Qty::plain(wanted), "elements[]");
         differ.then(|| format!("declare the elements with the words that are wanted: `{wanted}`"))
+    }
+
+    /// What to write where the address of an owned pointer is wanted as one of a shared pointer, as
+    /// lists in C are changed.
+    fn slot_of_owner(&self, given: Ty, wanted: Ty, why: Why) -> Option<String> {
+        let types = &self.program.types;
+        let element = |ty: Ty| types.as_pointer(ty).map(|p| p.target.ty);
+        let (given, wanted) = (element(given)?, element(wanted)?);
+        let (from, to) = (types.as_pointer(given)?, types.as_pointer(wanted)?);
+        if from.own != Own::Unique || to.own != Own::Shared || from.target.ty != to.target.ty {
+            return None;
+        }
+        Some(match why {
+            Why::Store | Why::Local | Why::Cast => {
+                "to walk over what is owned, and change it, declare a cursor: `cursor pp = &x;`".into()
+            }
+            Why::Arg | Why::TrustedArg | Why::Return => {
+                let declared = types.show_declaration(Qty::plain(given), "*p");
+                format!("what it points to is owned: declare `{declared}`")
+            }
+        })
     }
 
     /// What to do where a `void *` would have to know a type that is not complete.
