@@ -93,6 +93,8 @@ pub struct FnCtx {
     /// Those of them that the program writes as pointers: `for (struct node *n = head; n; n = n->next)`,
     /// and whether to a `const` type.
     pub walkers: FxHashMap<LocalId, bool>,
+    /// Those that the program declares as pointers to pointers: `struct node **pp = &l->head;`.
+    pub list_pointers: FxHashSet<LocalId>,
     /// The expression statement, or part of one, whose value is not used.
     pub unused_value: Option<Span>,
     /// What `expose` opens around the code at hand, innermost last.

@@ -427,7 +427,7 @@ impl Checker<'_> {
     }
 
     /// Whether the part itself may run other code, or look at what is owned in memory.
-    fn sees_slots(&self, part: Part) -> bool {
+    pub(crate) fn sees_slots(&self, part: Part) -> bool {
         let slot = |place: &Expr| self.program.types.owns(place.ty.ty) && self.path_root(place).is_none();
         match part {
             Part::Stmt(stmt) => match &stmt.kind {

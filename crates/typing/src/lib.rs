@@ -38,6 +38,7 @@ mod infer;
 mod init;
 pub mod layout;
 pub mod left_out;
+mod list_pointers;
 mod locals;
 mod machine;
 mod names;

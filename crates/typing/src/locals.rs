@@ -102,7 +102,10 @@ impl Checker<'_> {
                 self.scopes.declare(name.name, Entity::Global(id), name.span);
                 None
             }
-            _ => self.plain_local(name, declared.ty, declared.heap, decl, d),
+            _ => match self.list_pointer(name, declared.ty, d) {
+                Some(cursor) => Some(cursor),
+                None => self.plain_local(name, declared.ty, declared.heap, decl, d),
+            },
         }
     }
 

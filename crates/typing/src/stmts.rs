@@ -7,6 +7,7 @@ use crate::function::{LabelState, LoopKind};
 use crate::locals::is_maybe_unused;
 use crate::tree::*;
 use crate::types::*;
+use crate::walk::Part;
 use source::{Diagnostic, Span, Symbol};
 use std::borrow::Cow;
 use syntax::ast;
@@ -46,6 +47,9 @@ impl Checker<'_> {
         let barriers = self.f.as_ref().map_or(0, |f| f.barriers.len());
         let mut stmts = vec![];
         self.stmts_into(&block.stmts, true, &mut stmts);
+        for (n, stmt) in stmts.iter().enumerate() {
+            self.check_list_pointer(stmt, stmts.iter().skip(n + 1).map(Part::Stmt));
+        }
         self.find_exchanges(&mut stmts);
         if let Some(f) = &mut self.f {
             f.barriers.truncate(barriers);
@@ -209,6 +213,9 @@ impl Checker<'_> {
         if let Some(kind) = self.va_statement(e).or_else(|| self.set_statement(e)).or_else(|| self.cleared(e)) {
             return kind;
         }
+        if let Some(kind) = self.chosen_step(e) {
+            return kind;
+        }
         self.value_unused(e.span);
         let value = self.expr(e);
         self.warn_unused_value(e, &value);
@@ -297,6 +304,9 @@ impl Checker<'_> {
         let body = self.loop_body(body);
         self.scopes.pop();
         self.check_walker(init, &before, cond.iter().chain(&step), &body);
+        for stmt in &before {
+            self.check_list_pointer(stmt, cond.iter().chain(&step).map(Part::Expr).chain([Part::Stmt(&body)]));
+        }
         StmtKind::For(before, cond, step, body)
     }
 

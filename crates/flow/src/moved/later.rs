@@ -9,9 +9,10 @@ use mir::cfg::Cfg;
 use mir::effects::{accesses, flags, parts_mut, term_accesses, term_parts_mut, Code, Kind, PartMut};
 use mir::ir::*;
 
+use super::stored::Stored;
 use super::taken::{changes, Gone, Take};
 use super::{is_replaceable, looks, place_of, Moved};
-use crate::framework::{count_work, Point};
+use crate::framework::{count_work, points, Point};
 use crate::leaf::waits;
 
 /// Blocks are looked at at most so often.
@@ -47,7 +48,7 @@ impl Moved<'_> {
         let block = self.body.blocks.get(at.block.0 as usize)?;
         let stmt = block.stmts.get(at.stmt)?;
         stmt.kind.as_assign()?.1.as_use()?;
-        let (slot, to) = self.take(at, stmt)?;
+        let (slot, to) = self.take(at, stmt).or_else(|| self.moved_at_cursor(stmt))?;
         let local = to.as_local()?;
         let decl = self.body.locals.get(local.0 as usize).filter(|d| d.kind != LocalKind::Temp && !d.address_taken);
         decl?;
@@ -89,6 +90,25 @@ impl Moved<'_> {
             *body.blocks.get_mut(n)? = block;
         }
         Some(body)
+    }
+}
+
+impl Moved<'_> {
+    /// What the statement moves out of the place that a cursor is at, and where to.
+    fn moved_at_cursor<'s>(&self, stmt: &'s Stmt) -> Option<(&'s Place, &'s Place)> {
+        let (from, _) = self.made(stmt)?;
+        let is_cursor = from.base_local().is_some_and(|local| self.cursors.contains(&local));
+        (is_cursor && from.proj == [Proj::Deref]).then_some((from, stmt.kind.as_assign()?.0))
+    }
+
+    /// The body with one such move made later, of which it is not certain that the place gets a new
+    /// value next: `e = *pp; if (e->v == v) { *pp = e->next; free(e); }`.
+    pub(super) fn later_at_cursor(&mut self) -> Option<Body> {
+        let moves: Vec<(Point, Place)> =
+            points(self.body).filter_map(|(at, stmt)| Some((at, self.moved_at_cursor(stmt)?.0.clone()))).collect();
+        self.stored = Stored::new(self.body, moves.iter().map(|(_, from)| from.clone()).collect());
+        let next = |at: Point| Point { stmt: at.stmt + 1, ..at };
+        moves.iter().filter(|(at, from)| !self.stored.contains(next(*at), from)).find_map(|(at, _)| self.later(*at))
     }
 }
 
@@ -167,6 +187,10 @@ impl Later<'_, '_> {
                 Kind::Write if !self.owns(place) => Needs::Name,
                 _ => Needs::Owner,
             };
+        }
+        // The cursor moves on.
+        if kind == Kind::Step && self.slot.base == place.base {
+            return Needs::Lost;
         }
         if !changes(kind) {
             return Needs::Name;
