@@ -7,11 +7,14 @@
 
 use crate::checker::Checker;
 use crate::codes;
+use crate::spread_counts::statement;
 use crate::tree::*;
 use crate::types::*;
 use crate::walk::{any, Part};
-use source::Span;
+use source::{Span, Symbol};
+use std::borrow::Cow;
 use syntax::ast;
+use syntax::visit::{expressions, operands, statements};
 
 impl Checker<'_> {
     /// The cursor that the declaration of a local of this type means, if it does.
@@ -110,5 +113,133 @@ impl Checker<'_> {
             "put the declaration and the walk into a block of their own; or say `cursor pp = &x;`, if what comes after may find the place empty",
         );
         self.report(report);
+    }
+}
+
+/// `struct node **pp;` whose value comes later, `pp = &l->head;` or `for (pp = &l->head; ...)`, is
+/// declared there: in the `for` itself, if nothing after it mentions the name. Nothing reads it
+/// before, so nothing else changes.
+pub(crate) fn declared_with_values(list: Cow<'_, [ast::Stmt]>) -> Cow<'_, [ast::Stmt]> {
+    let mut list = list;
+    let mut at = 0;
+    while at < list.len() {
+        let late = list.get(at).map_or(vec![], late_pointers);
+        for name in late {
+            if let Some(new) = declared_later(&list, at, name) {
+                list = Cow::Owned(new);
+            }
+        }
+        at += 1;
+    }
+    list
+}
+
+/// The pointers to pointers to structs that the statement declares without a value.
+fn late_pointers(stmt: &ast::Stmt) -> Vec<Symbol> {
+    let ast::StmtKind::Decl(decl) = &stmt.kind else { return vec![] };
+    let is_record = match &decl.specs.ty {
+        ast::TypeSpec::Record(record) => record.fields.is_none() && !record.has_args,
+        ast::TypeSpec::Named(_, args) => args.is_empty(),
+        _ => false,
+    };
+    if !is_record || decl.specs.storage.is_some() || !decl.specs.attrs.is_empty() || decl.generics.is_some() {
+        return vec![];
+    }
+    let is_plain =
+        |step: &ast::Derived| matches!(step, ast::Derived::Pointer(p) if !p.quals.is_const && p.attrs.is_empty());
+    let is_late = |d: &&ast::InitDeclarator| {
+        let derived = &d.declarator.derived;
+        d.init.is_none() && d.declarator.attrs.is_empty() && derived.len() == 2 && derived.iter().all(is_plain)
+    };
+    decl.declarators.iter().filter(is_late).filter_map(|d| d.declarator.name).map(|name| name.name).collect()
+}
+
+fn declared_later(list: &[ast::Stmt], at: usize, name: Symbol) -> Option<Vec<ast::Stmt>> {
+    let ast::StmtKind::Decl(decl) = &list.get(at)?.kind else { return None };
+    let rest = list.get(at + 1..)?;
+    let use_at = at + 1 + rest.iter().position(|stmt| mentions(stmt, name))?;
+    let user = list.get(use_at)?;
+    let first = match &user.kind {
+        ast::StmtKind::Expr(e) => e,
+        ast::StmtKind::For { init: Some(init), .. } => match &init.kind {
+            ast::StmtKind::Expr(e) => e,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let ast::ExprKind::Assign(None, to, value) = &first.kind else { return None };
+    let is_address = matches!(value.kind, ast::ExprKind::Unary(ast::UnaryOp::AddrOf, _));
+    if !matches!(to.kind, ast::ExprKind::Ident(to) if to == name) || !is_address || names(value, name) {
+        return None;
+    }
+    let is_it = |d: &ast::InitDeclarator| d.declarator.name.is_some_and(|n| n.name == name);
+    let mut declarator = decl.declarators.iter().find(|d| is_it(d))?.clone();
+    // Others of the declaration may be named in a length or an initialiser after it.
+    if decl.declarators.iter().any(|d| d.init.iter().flat_map(syntax::visit::initialisers).any(|e| names(e, name))) {
+        return None;
+    }
+    declarator.init = Some(ast::Initializer::Expr((**value).clone()));
+    let now = ast::Decl { declarators: vec![declarator], span: first.span, ..decl.clone() };
+    let now = statement(ast::StmtKind::Decl(now), first.span);
+    let mut out = list.to_vec();
+    let others: Vec<_> = decl.declarators.iter().filter(|d| !is_it(d)).cloned().collect();
+    let before = match others.is_empty() {
+        true => ast::StmtKind::Empty,
+        false => ast::StmtKind::Decl(ast::Decl { declarators: others, ..decl.clone() }),
+    };
+    out.get_mut(at)?.kind = before;
+    let later = list.get(use_at + 1..)?.iter().any(|stmt| mentions(stmt, name));
+    match &mut out.get_mut(use_at)?.kind {
+        ast::StmtKind::For { init, .. } if !later => *init = Some(Box::new(now)),
+        ast::StmtKind::For { init, .. } => {
+            *init = None;
+            out.insert(use_at, now);
+        }
+        kind => {
+            let ast::StmtKind::Decl(decl) = now.kind else { return None };
+            *kind = ast::StmtKind::Decl(decl);
+        }
+    }
+    Some(out)
+}
+
+/// Whether the name may stand in the statement.
+fn mentions(stmt: &ast::Stmt, name: Symbol) -> bool {
+    let unknown = match &stmt.kind {
+        ast::StmtKind::Decl(decl) => {
+            let derived = decl.declarators.iter().flat_map(|d| &d.declarator.derived);
+            let may_name = |step: &ast::Derived| match step {
+                ast::Derived::Pointer(p) => p.counted_by.is_some(),
+                ast::Derived::Array(array) => match &array.size {
+                    ast::ArraySize::Expr(size) => names(size, name),
+                    ast::ArraySize::Unknown | ast::ArraySize::Star => false,
+                },
+                ast::Derived::Function(_) => true,
+            };
+            let is_named = |d: &ast::InitDeclarator| d.declarator.name.is_some_and(|n| n.name == name);
+            matches!(decl.specs.ty, ast::TypeSpec::TypeofExpr(..) | ast::TypeSpec::TypeofType(..))
+                || derived.into_iter().any(may_name)
+                || decl.declarators.iter().any(is_named)
+        }
+        ast::StmtKind::Asm(_)
+        | ast::StmtKind::Function(_)
+        | ast::StmtKind::Arena { .. }
+        | ast::StmtKind::Channel { .. }
+        | ast::StmtKind::Receive(_)
+        | ast::StmtKind::SwitchReceive(..)
+        | ast::StmtKind::Unpack { .. } => true,
+        _ => false,
+    };
+    unknown
+        || expressions(stmt).into_iter().any(|e| names(e, name))
+        || statements(stmt).into_iter().any(|stmt| mentions(stmt, name))
+}
+
+fn names(e: &ast::Expr, name: Symbol) -> bool {
+    match &e.kind {
+        ast::ExprKind::Ident(n) => *n == name,
+        ast::ExprKind::SizeofExpr(e) | ast::ExprKind::AlignofExpr(e) => names(e, name),
+        ast::ExprKind::StmtExpr(_) | ast::ExprKind::Lengthof(_) => true,
+        _ => operands(e).into_iter().any(|e| names(e, name)),
     }
 }

@@ -4,6 +4,7 @@ use crate::checker::Checker;
 use crate::codes;
 use crate::convert::Why;
 use crate::function::{LabelState, LoopKind};
+use crate::list_pointers::declared_with_values;
 use crate::locals::is_maybe_unused;
 use crate::tree::*;
 use crate::types::*;
@@ -60,7 +61,8 @@ impl Checker<'_> {
     /// The statements of a list, in which groups of counts are found; what one is turned into (`spread`
     /// is false) is none again.
     fn stmts_into(&mut self, list: &[ast::Stmt], spread: bool, stmts: &mut Vec<Stmt>) {
-        let list = if self.options.plain_c { Cow::Borrowed(list) } else { crate::split::split(list) };
+        let list =
+            if self.options.plain_c { Cow::Borrowed(list) } else { declared_with_values(crate::split::split(list)) };
         let mut at = 0;
         while let Some(stmt) = list.get(at) {
             let spread = spread.then(|| self.spread_group(&list[at..])).flatten();
