@@ -220,7 +220,7 @@ impl<'u, 'a> Emitter<'u, 'a> {
             StmtKind::SetTake { set, head, end, value } => self.set_take(set, *head, end, value.as_ref()),
             StmtKind::Select { dest, cases, has_default } => self.select(dest, cases, *has_default),
             StmtKind::Receive { end, head, binds, waits } => self.receive(end, *head, binds, *waits),
-            StmtKind::Close(..) | StmtKind::Pack(..) | StmtKind::Unpack { .. } => {}
+            StmtKind::Close(..) | StmtKind::Pack(..) | StmtKind::Unpack { .. } | StmtKind::UnpackEnd(..) => {}
         }
     }
 

@@ -170,7 +170,8 @@ impl Compiler<'_, '_> {
             StmtKind::Prove(Proof::NonNull(_) | Proof::EndCases { .. })
             | StmtKind::Nop
             | StmtKind::Pack(..)
-            | StmtKind::Unpack { .. } => Stmt::Nop,
+            | StmtKind::Unpack { .. }
+            | StmtKind::UnpackEnd(..) => Stmt::Nop,
             StmtKind::StorageLive(local) => Stmt::Live(local.0),
             StmtKind::StorageDead(local) => Stmt::Dead(local.0),
             StmtKind::Zero(place) => Stmt::Zero(self.place(place)),

@@ -56,6 +56,7 @@ const NOT_SHOWN: &[(Line, &str)] = &[
     (Line::Prove, "a proof is not run"),
     (Line::Pack, "about types"),
     (Line::Unpack, "about types"),
+    (Line::UnpackEnd, "about types"),
     (Line::CursorEnd, "names the cursor only"),
     (Line::Types, "about types"),
     (Line::Functions, "about names"),

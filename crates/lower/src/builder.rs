@@ -50,6 +50,8 @@ pub(crate) struct Lower<'t, 'p> {
     pub taking: Vec<Local>,
     /// Each `open`: handle, key, region.
     pub opened: Vec<(Local, Place, Region)>,
+    /// What each `unpack` that lends has unpacked, and its regions.
+    pub unpacked: Vec<(Place, Vec<u32>)>,
     /// Regions that have their scope: those of keys and borrows with the local that introduced
     /// them.
     pub introduced: FxHashMap<u32, Option<Local>>,
@@ -139,6 +141,7 @@ impl<'t, 'p> Lower<'t, 'p> {
             cursors: vec![],
             taking: vec![],
             opened: vec![],
+            unpacked: vec![],
             introduced: FxHashMap::default(),
             end_states: FxHashMap::default(),
             lent: FxHashSet::default(),

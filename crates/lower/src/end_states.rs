@@ -186,6 +186,7 @@ impl Follow<'_> {
             | StmtKind::CursorEnd(_)
             | StmtKind::Pack(..)
             | StmtKind::Unpack { .. }
+            | StmtKind::UnpackEnd(..)
             | StmtKind::Select { .. }
             | StmtKind::SetNew(_)
             | StmtKind::SetAdd { .. }

@@ -57,7 +57,8 @@ fn erase_body(types: &mut TypeStore, body: &mut Body) {
     };
     Visitor { ty: &mut ty, func: &mut func }.body(body);
     for stmt in body.blocks.iter_mut().flat_map(|block| &mut block.stmts) {
-        if stmt.kind.as_pack().is_some() || stmt.kind.as_unpack().is_some() {
+        let kind = &stmt.kind;
+        if kind.as_pack().is_some() || kind.as_unpack().is_some() || kind.as_unpack_end().is_some() {
             stmt.remove();
         }
     }

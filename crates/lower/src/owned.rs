@@ -181,11 +181,18 @@ impl<'t> Lower<'t, '_> {
 
     /// `unpack p as {@d, k, root};`
     pub fn unpack(&mut self, place: &'t Expr, regions: &[u32], bindings: &[(LocalId, u32)], moves: bool) {
-        let place = self.place(place, Use::Read).place;
+        let whole = self.place(place, Use::Read);
+        let place = whole.place;
         for &region in regions {
             self.place_region(region);
         }
         self.emit(StmtKind::Unpack { place: place.clone(), regions: regions.to_vec(), moves });
+        // What owns nothing is copied out. The parts come to life after this, so they end before it.
+        let lends = !moves && mir::ty::owns(&self.program.types, whole.qty.ty);
+        if lends {
+            self.unpacked.push((place.clone(), regions.to_vec()));
+            self.push_live(Item::Unpack(self.unpacked.len() - 1));
+        }
         for &(local, field) in bindings {
             let local = self.local(local);
             self.declare_live(local);

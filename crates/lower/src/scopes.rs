@@ -24,6 +24,8 @@ pub(crate) enum Item<'t> {
     Arena(Local, u32),
     /// An `open`: number of its handle, key and region in `Lower::opened`.
     Open(usize),
+    /// An `unpack` that lends: number of its place and regions in `Lower::unpacked`.
+    Unpack(usize),
     /// A local with slots that free what they hold.
     Slots(Local),
 }
@@ -117,6 +119,11 @@ impl<'t> Lower<'t, '_> {
                 Item::Open(n) => {
                     if let Some((handle, key, region)) = self.opened.get(n).cloned() {
                         self.emit(StmtKind::Close(handle, key, region));
+                    }
+                }
+                Item::Unpack(n) => {
+                    if let Some((place, regions)) = self.unpacked.get(n).cloned() {
+                        self.emit(StmtKind::UnpackEnd(place, regions));
                     }
                 }
                 Item::Slots(local) => self.drop_slots(local),

@@ -132,6 +132,22 @@ fn defers_run_at_each_exit() {
 }
 
 #[test]
+fn an_unpack_that_lends_ends_on_each_way_out() {
+    let text = "struct pile { exists @d; key<@d> k; int *@d top; };
+         int f(struct pile p, int n) {
+             for (;;) { unpack p as {@d, k, top}; defer n++; if (n == 1) return 1; if (n == 2) break; if (n == 3) goto out; }
+         out: return n;
+         }";
+    let out = lowered(text);
+    // By `return`, `break`, `goto`, and around again; after the defer and the parts.
+    assert_eq!(out.matches("unpack_end(p_0, [@r0])").count(), 4, "{out}");
+    expect(text, &["unpack_lend(p_0, [@r0])", "live k_", "add(n_1", "dead top_", "dead k_", "unpack_end(p_0, [@r0])"]);
+    // What moves out is lent by nobody.
+    let out = lowered(&text.replace("struct pile p", "consume struct pile p"));
+    assert!(out.contains("unpack_move") && !out.contains("unpack_end"), "{out}");
+}
+
+#[test]
 fn bound_unions_are_cleared_by_another_tag() {
     expect(
         "enum kind { NUM, STR };

@@ -128,6 +128,8 @@ forms! {
     /// The struct that is unpacked, its fresh regions, and whether its parts are moved out.
     as_unpack -> (&Place, &Vec<u32>, bool):
         StmtKind::Unpack { place, regions, moves } => (place, regions, *moves);
+    /// The struct and the regions of an `unpack` that lends and ends.
+    as_unpack_end -> (&Place, &Vec<u32>): StmtKind::UnpackEnd(place, regions) => (place, regions);
     @mut
     /// The place and the value of an assignment, to be changed.
     as_assign_mut -> (&mut Place, &mut Rvalue): StmtKind::Assign(place, value) => (place, value);

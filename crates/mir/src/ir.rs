@@ -263,9 +263,13 @@ pub enum StmtKind {
         place: Place,
         /// The fresh regions.
         regions: Vec<u32>,
-        /// The parts are moved out; else the place is lent until the scope of the regions ends.
+        /// The parts are moved out; else the place is lent until its `UnpackEnd`.
         moves: bool,
     },
+    /// The block of an `unpack` that lends ends, right after the `StorageDead` of the parts: the
+    /// struct at the place is lent no longer. It names the place and the regions of its `Unpack`.
+    /// One that moves its parts out, or of a struct that owns nothing, has none.
+    UnpackEnd(Place, Vec<u32>),
     /// `channel C:STATE (imp, exp);`: makes a channel, whose two ends go to the places.
     ChannelNew {
         /// What its ends speak.

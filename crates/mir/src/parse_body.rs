@@ -333,6 +333,10 @@ impl Parser<'_> {
                 let (place, regions) = self.place_and_list(Self::region_number)?;
                 StmtKind::Unpack { place, regions, moves: word == "unpack_move" }
             }
+            "unpack_end" => {
+                let (place, regions) = self.place_and_list(Self::region_number)?;
+                StmtKind::UnpackEnd(place, regions)
+            }
             "asm" => StmtKind::Asm(Box::new(self.asm()?)),
             "channel" => self.channel()?,
             "send" => {

@@ -418,6 +418,10 @@ impl Printer<'_> {
                 let word = if *moves { "unpack_move" } else { "unpack_lend" };
                 format!("{word}({}, [{}])", self.place(place), regions.join(", "))
             }
+            StmtKind::UnpackEnd(place, regions) => {
+                let regions: Vec<String> = regions.iter().map(|r| format!("@r{r}")).collect();
+                format!("unpack_end({}, [{}])", self.place(place), regions.join(", "))
+            }
             StmtKind::ChannelNew { contract, state, imp, exp } => {
                 let ends = format!("{}, {}", self.place(imp), self.place(exp));
                 format!("channel({}, {}, {ends})", contract_text(self.program, *contract), state.0)

@@ -290,6 +290,7 @@ impl StmtKind {
             | StmtKind::CursorEnd(_)
             | StmtKind::Pack(..)
             | StmtKind::Unpack { .. }
+            | StmtKind::UnpackEnd(..)
             | StmtKind::ChannelNew { .. }
             | StmtKind::Send { .. }
             | StmtKind::Select { .. }
@@ -321,7 +322,8 @@ impl StmtKind {
             | StmtKind::CursorBegin(..)
             | StmtKind::CursorEnd(_)
             | StmtKind::Pack(..)
-            | StmtKind::Unpack { .. } => Action::Region,
+            | StmtKind::Unpack { .. }
+            | StmtKind::UnpackEnd(..) => Action::Region,
             StmtKind::Send { .. } => Action::Send,
             StmtKind::ChannelNew { .. }
             | StmtKind::Select { .. }

@@ -292,6 +292,12 @@ impl<'a> Verifier<'a> {
                 }
                 self.hidden(place, regions.len());
             }
+            StmtKind::UnpackEnd(place, regions) => {
+                let mut stmts = self.body.blocks.iter().flat_map(|block| &block.stmts);
+                if !stmts.any(|stmt| stmt.kind.as_unpack() == Some((place, regions, false))) {
+                    self.error("no `unpack` that lends this begins what ends here");
+                }
+            }
             StmtKind::ChannelNew { contract, state, imp, exp } => {
                 verify_channels::new(self, *contract, *state, [(imp, Side::Imp), (exp, Side::Exp)]);
             }

@@ -22,7 +22,7 @@ use crate::regions::{Form, Loan};
 pub(crate) struct Lent {
     /// The loan.
     pub number: usize,
-    /// What holds it and is used later.
+    /// What holds it and is used later; of an `unpack`, what was unpacked.
     pub holder: Part,
     /// The point at which it is in force.
     pub at: Point,

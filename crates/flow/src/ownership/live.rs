@@ -9,9 +9,12 @@
 //! after the last use of what holds it, on each path separately (as in Polonius; see Rust RFC 2094
 //! and its successor), and does not come back.
 //!
-//! Some loans last to the end of a block by nature: of a cursor, of an `unpack` that lends, of an
-//! `open`; and all loans of a function that calls something that returns twice. A holder of one of
-//! these counts as live as long as its storage.
+//! Some loans last to the end of a block by nature: of a cursor, of an `open`; and all loans of a
+//! function that calls something that returns twice. A holder of one of these counts as live as
+//! long as its storage.
+//!
+//! The loan of an `unpack` that lends lasts from its statement to its `unpack_end`, whatever locals
+//! hold. Its one pair is of the struct itself, and no value takes it along.
 
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
@@ -112,6 +115,9 @@ pub(crate) struct Live {
     of_local: FxHashMap<Local, Vec<usize>>,
     /// By loan: it lasts as long as the storage of its holders.
     lexical: BitSet,
+    /// The loans of `unpack`s, with the regions that these introduce: each lasts to the `unpack_end`
+    /// with the same regions.
+    unpacks: FxHashMap<usize, Vec<u32>>,
     /// The body calls something that returns twice.
     twice: bool,
     parts: Parts,
@@ -132,10 +138,17 @@ impl Live {
         let cursors = super::paths::cursors(body);
         for (n, loan) in regions.loans.iter().enumerate() {
             let of_cursor = loan.holders.iter().any(|h| cursors.contains(&h.local)) && is_cursor_begin(body, loan.at);
-            if twice || of_cursor || matches!(loan.form, Form::Cursor | Form::Unpack | Form::Open) {
+            if twice || of_cursor || matches!(loan.form, Form::Cursor | Form::Open) {
                 live.lexical.insert(n);
             }
             let mut pairs = vec![];
+            if let Some(of) = regions_of_unpack(body, loan.at).filter(|_| loan.form == Form::Unpack) {
+                live.unpacks.insert(n, of.clone());
+                pairs.extend(loan.place.base_local().map(|local| {
+                    live.pairs.push((n, whole(local)));
+                    (live.pairs.len() - 1, false)
+                }));
+            }
             for holder in &loan.holders {
                 for field in fields(program, body, holder.local) {
                     let number = live.pairs.len();
@@ -187,11 +200,11 @@ impl Live {
 
     /// The live holders of the loan.
     pub fn holders<'s>(&'s self, s: &'s State, loan: usize, at: Point) -> impl Iterator<Item = Part> + 's {
-        let lexical = self.lexical.contains(loan);
+        let (lexical, unpack) = (self.lexical.contains(loan), self.unpacks.contains_key(&loan));
         let pairs = self.of_loan.get(loan).into_iter().flatten().filter(|(pair, _)| s.held.contains(*pair));
         pairs.filter_map(move |(pair, _)| {
             let (_, part) = *self.pairs.get(*pair)?;
-            let stays = || lexical && s.live.contains(part.local.0 as usize) && !source::broken!(23);
+            let stays = || (unpack || lexical && s.live.contains(part.local.0 as usize)) && !source::broken!(23);
             (self.is_used(*pair, at) || stays()).then_some(part)
         })
     }
@@ -231,6 +244,13 @@ impl Live {
         for (pair, _) in self.of_loan.get(loan).into_iter().flatten() {
             s.held.remove(*pair);
         }
+    }
+
+    /// The block of an `unpack` ends: the loans of the statements that introduce these regions. An
+    /// `unpack` in a `defer` is there once for each way out, so there may be several.
+    fn unpack_ends(&self, s: &mut State, regions: &[u32]) {
+        let ended = self.unpacks.iter().filter(|(_, of)| of.as_slice() == regions);
+        ended.for_each(|(&loan, _)| self.end(s, loan));
     }
 
     /// The pairs that a local or its field has, by number, with their loans.
@@ -290,7 +310,8 @@ impl Live {
         let is_over = |pair: &usize| {
             let Some((loan, part)) = self.pairs.get(*pair) else { return false };
             let reached = body.locals.get(part.local.0 as usize).is_none_or(|decl| decl.address_taken);
-            !reached && !self.lexical.contains(*loan) && !self.is_used(*pair, at)
+            let stays = self.lexical.contains(*loan) || self.unpacks.contains_key(loan);
+            !reached && !stays && !self.is_used(*pair, at)
         };
         let over: Vec<usize> = s.held.iter().filter(is_over).collect();
         over.into_iter().for_each(|pair| s.held.remove(pair));
@@ -306,6 +327,9 @@ impl Live {
                 s.held.remove(pair);
             }
             return;
+        }
+        if let Some((_, regions)) = stmt.kind.as_unpack_end() {
+            return self.unpack_ends(s, regions);
         }
         // A tag is not a value, and the end of a region brings none.
         if stmt.kind.as_set_tag().is_some() || stmt.kind.opens().is_some_and(|(_, begins)| !begins) {
@@ -400,6 +424,12 @@ fn fields(program: &Program, body: &Body, local: Local) -> Vec<Option<u32>> {
         1..=MAX_FIELDS => held,
         _ => vec![None],
     }
+}
+
+/// The regions that the `unpack` at the point introduces.
+fn regions_of_unpack(body: &Body, at: Point) -> Option<&Vec<u32>> {
+    let stmt = body.blocks.get(at.block.0 as usize)?.stmts.get(at.stmt)?;
+    stmt.kind.as_unpack().map(|(_, regions, _)| regions)
 }
 
 fn is_cursor_begin(body: &Body, at: Point) -> bool {

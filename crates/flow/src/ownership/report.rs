@@ -918,13 +918,16 @@ impl Words<'_, '_> {
         }
         let holder = self.holder_name(by.holder);
         let called = self.called_with_both(by).filter(|_| matches!(verb, Verb::Lent(_)) && !named);
-        let used = self.next_use(by).filter(|_| named);
+        let used = self.next_use(by).filter(|_| named && form != Form::Unpack);
         if let Some(used) = used.filter(|used| *used != span) {
             d = d.label(used, format!("{holder} is used here, so it is lent until then"));
         }
         match (form, verb) {
             (Form::Cursor, _) if exposed => d.help("do this in front of the `expose`, or behind its block"),
-            (Form::Cursor | Form::Unpack | Form::Open, _) => {
+            (Form::Unpack, _) => d
+                .note("it is lent until the block of the `unpack` ends")
+                .help("do this before it is lent, or after that block"),
+            (Form::Cursor | Form::Open, _) => {
                 d.note(format!("it is lent until the block of {holder} ends")).help("do this before it is lent, or after that block")
             }
             (_, Verb::Freed) if used.is_some() => d.help(format!(

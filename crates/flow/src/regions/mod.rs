@@ -58,7 +58,8 @@ pub struct Loan {
     pub seen: bool,
     /// Only leaves of the file get it, which change no owner: it is lent as a shared pointer is.
     pub to_leaves: bool,
-    /// The locals that may hold what is lent: it is lent as long as one of them may be used.
+    /// The locals that may hold what is lent: it is lent as long as one of them may be used. None
+    /// for an `unpack`.
     pub holders: Vec<Holder>,
 }
 
@@ -205,7 +206,8 @@ fn heap_in(solver: &Solver, node: usize) -> Option<Region> {
     }
 }
 
-/// By loan: the locals whose types mention it, or the named region that it is for.
+/// By loan: the locals whose types mention it, or the named region that it is for. Of an `unpack`
+/// there are none: its own end ends it.
 fn holders(solver: &mut Solver) -> Vec<Vec<Holder>> {
     let body = solver.body;
     let mut holders: Vec<Vec<Holder>> = vec![vec![]; solver.origins.loans.len()];
@@ -234,9 +236,6 @@ fn holders(solver: &mut Solver) -> Vec<Vec<Holder>> {
         makers.extend(result.map(|local| (n, local)));
         let cursor = kind.as_cursor().map(|(local, _)| local);
         makers.extend(cursor.or(kind.as_open().map(|(handle, ..)| handle)).map(|local| (n, local)));
-        if let (Some((_, regions, _)), Some(list)) = (kind.as_unpack(), named.get_mut(n)) {
-            list.extend(regions);
-        }
     }
     makers.sort_unstable();
     for (loan, local) in makers {

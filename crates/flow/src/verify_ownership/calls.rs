@@ -195,6 +195,9 @@ impl Walker<'_> {
         }) {
             self.wrong("returns while a region is open");
         }
+        if !m.unpacked.is_empty() {
+            self.wrong("returns while a struct is unpacked");
+        }
         let cells: Vec<(Cell, Value)> = m.cells.iter().map(|(c, v)| (c.clone(), v.clone())).collect();
         for ((base, path), value) in cells {
             let Base::Local(local) = base else { continue };

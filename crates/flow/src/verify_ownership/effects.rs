@@ -4,10 +4,10 @@ use mir::effects::{accesses, flags, parts, Access, Kind, Part};
 use mir::ir::*;
 use mir::ty::{operand_ty, owns};
 use std::collections::BTreeSet;
-use typing::tree::RegionKind;
+use typing::tree::{BorrowKind, RegionKind};
 use typing::types::{Own, RecordKind, Region, Ty, TyKind};
 
-use super::memory::{Base, Cell, Location, Memory, Null, Thing, Token, Value, TAG};
+use super::memory::{Base, Cell, Loan, Location, Memory, Null, Thing, Token, Value, TAG};
 use super::walk::{Ends, Step, Walker};
 use crate::leaf::{may_change_owners, touch, Touch};
 use crate::ownership::slots::is_store_after;
@@ -150,7 +150,13 @@ impl Walker<'_> {
                 self.cursors.push((*cursor, place.clone()));
                 self.place_cursor(m, *cursor, value);
             }
-            StmtKind::Unpack { place, regions, .. } => {
+            StmtKind::Unpack { place, regions, moves } => {
+                // What owns nothing is copied out.
+                if !moves && owns(&self.program.types, self.place_ty(place)) {
+                    self.lends(m, BorrowKind::Lend, place);
+                    m.no_loans = false;
+                    m.unpacked.push(((self.at.0 .0, self.at.1 as u32), regions.clone()));
+                }
                 // What was hidden has a new name now.
                 if let Location::Cell(cell) = self.locate(m, place)? {
                     for inside in Self::cells_in(m, &cell) {
@@ -161,6 +167,15 @@ impl Walker<'_> {
                 }
                 // Its parts are read next.
                 self.unpacked = Some((place.clone(), regions.clone()));
+            }
+            StmtKind::UnpackEnd(place, regions) => {
+                let is_of = |(loan, of): &(Loan, Vec<u32>)| {
+                    of == regions && self.loan_site(*loan).is_some_and(|(_, lent)| lent == *place)
+                };
+                match m.unpacked.iter().rposition(is_of) {
+                    Some(n) => drop(m.unpacked.remove(n)),
+                    None => self.wrong("ends an `unpack` that has not begun"),
+                }
             }
             StmtKind::Check(check) => {
                 if let Some((tag, values, _)) = check.as_tag_value() {
@@ -252,6 +267,7 @@ impl Walker<'_> {
         if let Some(Operand::Move(from)) = value.as_use() {
             if owns(&self.program.types, ty) && !self.is_owned_scalar(ty) {
                 let parts = self.take(m, from)?;
+                self.disturbs(m, dest);
                 if let Location::Cell((base, path)) = self.locate(m, dest)? {
                     for cell in Self::cells_in(m, &(base, path.clone())) {
                         m.cells.remove(&cell);

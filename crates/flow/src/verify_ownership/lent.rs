@@ -82,16 +82,19 @@ impl Walker<'_> {
         (held && self.is_owned_path(&pointer)).then_some(pointer)
     }
 
-    fn loan_site(&self, loan: Loan) -> Option<(BorrowKind, Place)> {
+    pub(super) fn loan_site(&self, loan: Loan) -> Option<(BorrowKind, Place)> {
         let stmt = self.body.blocks.get(loan.0 as usize)?.stmts.get(loan.1 as usize)?;
+        if let Some((place, ..)) = stmt.kind.as_unpack() {
+            return Some((BorrowKind::Lend, place.clone()));
+        }
         match stmt.kind.as_cursor() {
             Some((_, place)) => Some((BorrowKind::Shared, self.held_by(place)?)),
             None => stmt.kind.value()?.as_borrow().map(|(kind, place, _)| (kind, place.clone())),
         }
     }
 
-    /// The loans that variables hold which are read later, and cursors, which last as long as their
-    /// block.
+    /// The loans that variables hold which are read later, and those of cursors and of `unpack`s,
+    /// which last as long as their block.
     fn loans(&self, m: &Memory) -> BTreeSet<Loan> {
         let is_cursor = |l: &Local| self.cursors.iter().any(|(c, _)| c == l);
         let is_var = |l: &Local| self.body.locals.get(l.0 as usize).is_some_and(|d| d.kind != LocalKind::Temp);
@@ -99,7 +102,8 @@ impl Walker<'_> {
             Base::Local(l) => is_var(l) && (is_cursor(l) || self.later.contains(self.at, *l, way)),
             _ => false,
         });
-        held.flat_map(|(_, value)| value.loans.iter().copied()).collect()
+        let unpacked = m.unpacked.iter().map(|(loan, _)| *loan);
+        held.flat_map(|(_, value)| value.loans.iter().copied()).chain(unpacked).collect()
     }
 
     /// A statement takes or changes what an owned path holds.

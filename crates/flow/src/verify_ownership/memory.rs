@@ -148,6 +148,8 @@ pub(crate) struct Memory {
     /// Keys that are open: their places.
     pub opened: Vec<(u32, u32)>,
     pub next: Token,
+    /// The `unpack`s that lend whose blocks have not ended, and their regions.
+    pub unpacked: Vec<(Loan, Vec<u32>)>,
     /// Nothing was lent on the way here.
     pub no_loans: bool,
     /// Tokens of what was looked up in slots: they end where a slot may be emptied.
@@ -287,6 +289,7 @@ impl Memory {
         let mut out = Memory {
             open: self.open.clone(),
             opened: self.opened.clone(),
+            unpacked: self.unpacked.clone(),
             no_loans: self.no_loans,
             ..Memory::default()
         };

@@ -114,6 +114,7 @@ pub fn flags(kind: &StmtKind) -> Flags<'_> {
         | StmtKind::CursorBegin(..)
         | StmtKind::Pack(..)
         | StmtKind::Unpack { .. }
+        | StmtKind::UnpackEnd(..)
         | StmtKind::ChannelNew { .. }
         | StmtKind::Send { .. }
         | StmtKind::SetNew(_)

@@ -23,7 +23,7 @@ lines! {
     AssignTo CallTarget CallArgument CallResult Prove ZeroTo SetTag
     CopyTo CopyFrom CopyCount VaStart VaEnd VaCopyFrom VaCopyTo AsmInput AsmOutput
     ArenaBegin ArenaEnd OpenKey OpenHandle CloseHandle CloseKey
-    DisposeValue DisposeHandle DisposeSkips DropSlot Swap CursorOf Cursor CursorEnd Pack Unpack
+    DisposeValue DisposeHandle DisposeSkips DropSlot Swap CursorOf Cursor CursorEnd Pack Unpack UnpackEnd
     ChannelEnds SendArgument SendEnd SelectEnd SelectTime SelectResult ReceiveEnd ReceiveBinds
     SetNew SetAddEnd SetAddValue SetAddTo SetTakeFrom SetTakeEnd SetTakeValue
     StorageLive StorageDead
@@ -150,6 +150,7 @@ macro_rules! traversal {
                 // The stores and reads of fields that follow use the struct.
                 StmtKind::Pack(at, _) => see(Line::Pack, $part::Place(at, Kind::Mention)),
                 StmtKind::Unpack { place, .. } => see(Line::Unpack, $part::Place(place, Kind::Mention)),
+                StmtKind::UnpackEnd(place, _) => see(Line::UnpackEnd, $part::Place(place, Kind::Mention)),
                 StmtKind::ChannelNew { imp, exp, .. } => {
                     see(Line::ChannelEnds, $part::Place(imp, Kind::Write));
                     see(Line::ChannelEnds, $part::Place(exp, Kind::Write));
