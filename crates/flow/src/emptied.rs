@@ -22,7 +22,7 @@ use rustc_hash::FxHashMap;
 use typing::tree::FuncId;
 use typing::types::{Bounds, Own, RecordKind, Ty};
 
-use crate::framework::{count_work, solve, Analysis, Direction, Edge, Item, Point};
+use crate::framework::{solve, Analysis, Direction, Edge, Item, Point};
 use crate::leaf::{is_harmless, Leaves};
 use crate::ownership::is_null;
 
@@ -386,7 +386,6 @@ impl Analysis for Function<'_> {
     }
 
     fn statement(&self, state: &mut Vec<Place>, _at: Point, stmt: &Stmt) {
-        count_work(1);
         let kind = &stmt.kind;
         let moved = kind.as_assign().and_then(|(_, value)| value.as_use()).and_then(Operand::place);
         let is_empty = moved.is_some_and(|from| self.is_empty(state, from));

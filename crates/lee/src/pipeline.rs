@@ -255,6 +255,7 @@ fn analysed(
             return Ok(None);
         }
         let mut mir = timer.pass("lower", || lower::lower(tree));
+        lower::drop_unused(&mut mir, &|at| map.is_system(at.lo));
         let mut ignored = Sink::default();
         let report = flow::check(&mut mir, if what.bypass { &mut ignored } else { &mut *sink }, analyses);
         timer.add(&report.times);

@@ -24,6 +24,7 @@ mod place;
 mod pointer;
 mod scopes;
 mod stmt;
+mod unused;
 mod value;
 
 #[cfg(test)]
@@ -32,6 +33,7 @@ mod tests;
 pub use emptied::empty_moved;
 pub use erase::{copy_looks, erase, erase_records, mark_lent};
 pub use instances::{instantiate, InstanceError};
+pub use unused::drop_unused;
 
 use mir::ir::Program;
 use typing::types::{ArrayLen, Qty, TyKind};

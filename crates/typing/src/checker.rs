@@ -154,6 +154,8 @@ pub struct Checker<'a> {
     pub(crate) read_only: ReadOnly,
     /// Type arguments that were not complete where they were written.
     pub(crate) open_arguments: Vec<OpenArgument>,
+    /// By statement: whether something in it assigns a field (`spread_counts.rs`).
+    pub(crate) stores_fields: FxHashMap<Span, bool>,
     /// Errors that were not reported because they are muted.
     pub(crate) muted_errors: u32,
     /// Errors that were found, also those that are told by an earlier report.
@@ -206,6 +208,7 @@ impl<'a> Checker<'a> {
             channel_states: vec![],
             read_only: ReadOnly::default(),
             open_arguments: vec![],
+            stores_fields: FxHashMap::default(),
             muted_errors: 0,
             mistakes: 0,
         }

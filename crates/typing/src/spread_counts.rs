@@ -97,9 +97,26 @@ impl Checker<'_> {
         group
     }
 
+    /// Whether something in the statement assigns a field. Asked of each statement in each round, for
+    /// all that stands in it.
+    fn stores_fields(&mut self, stmt: &ast::Stmt) -> bool {
+        if let Some(&known) = self.stores_fields.get(&stmt.span) {
+            return known;
+        }
+        let mut found = vec![];
+        let found = stored_fields(stmt, 0, &mut found).is_some() && !found.is_empty();
+        if stmt.span != Span::NONE {
+            self.stores_fields.insert(stmt.span, found);
+        }
+        found
+    }
+
     fn group(&mut self, stmts: &[ast::Stmt]) -> Option<Spread> {
         // Most assignments are no such group; types are looked at only where two fields of one base
         // are assigned.
+        if !self.stores_fields(stmts.first()?) {
+            return None;
+        }
         let mut first = vec![];
         stored_fields(stmts.first()?, 0, &mut first)?;
         if let Some((place, _, value)) = assignment(stmts.first()?) {

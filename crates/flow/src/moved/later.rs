@@ -106,6 +106,9 @@ impl Moved<'_> {
     pub(super) fn later_at_cursor(&mut self) -> Option<Body> {
         let moves: Vec<(Point, Place)> =
             points(self.body).filter_map(|(at, stmt)| Some((at, self.moved_at_cursor(stmt)?.0.clone()))).collect();
+        if moves.is_empty() {
+            return None;
+        }
         self.stored = Stored::new(self.body, moves.iter().map(|(_, from)| from.clone()).collect());
         let next = |at: Point| Point { stmt: at.stmt + 1, ..at };
         moves.iter().filter(|(at, from)| !self.stored.contains(next(*at), from)).find_map(|(at, _)| self.later(*at))

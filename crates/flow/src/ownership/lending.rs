@@ -351,6 +351,9 @@ impl Ownership<'_> {
 
     /// A call begins: what its exclusive arguments are lent is lent to nothing else any more.
     pub fn call_begins(&self, s: &State, at: Point, args: &[Operand], report: Report) {
+        if !self.lends_exclusively {
+            return;
+        }
         let taken = |lent: &Lent| args.iter().any(|arg| crate::framework::whole_local(arg) == Some(lent.holder.local));
         for mine in self.held(s, at).filter(|held| held.loan.kind.is_exclusive()) {
             let Some(node) = mine.node else { continue };

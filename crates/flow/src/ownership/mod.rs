@@ -84,6 +84,8 @@ pub(crate) struct Ownership<'a> {
     pub slot_loans: BitSet,
     /// Looks at what slots hold.
     pub slot_looks: BitSet,
+    /// Something is lent exclusively somewhere.
+    pub lends_exclusively: bool,
     /// Structs that some `unpack` lends.
     unpacked: Vec<&'a Place>,
 }
@@ -182,6 +184,7 @@ impl<'a> Ownership<'a> {
             cursors: FxHashMap::default(),
             slot_loans: BitSet::empty(regions.loans.len()),
             slot_looks: BitSet::empty(regions.loans.len()),
+            lends_exclusively: regions.loans.iter().any(|loan| loan.kind.is_exclusive()),
         };
         this.find_slot_loans();
         this.find_sites();
