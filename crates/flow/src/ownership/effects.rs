@@ -492,7 +492,13 @@ impl Ownership<'_> {
     }
 
     fn zero(&self, s: &mut State, at: Point, place: &Place, span: Span, report: Report) {
-        let Some(found) = self.find(place).filter(|f| f.exact) else { return };
+        let Some(found) = self.find(place).filter(|f| f.exact) else {
+            // A member of a union in an array, after another one was chosen: what it held is freed.
+            if self.owns_place(place) && self.keeps_lent_value(place, span, Verb::Assigned, report) {
+                self.conflicts(s, at, place, Verb::Assigned, span, report);
+            }
+            return;
+        };
         if !self.paths.nodes[found.node].owned {
             return;
         }
@@ -586,6 +592,7 @@ impl Ownership<'_> {
             // A slot: the path that it is reached through.
             Some((number, loan)) if loan.form != Form::Cursor => {
                 self.keeps_lent_value(place, span, Verb::Lent(BorrowKind::Slot), report);
+                self.conflicts(s, at, place, Verb::Lent(BorrowKind::Slot), span, report);
                 self.stored_in_content(s, place);
                 self.lends_facts(s, number);
                 if let Some(found) = self.find(&loan.place).filter(|f| !f.slot) {

@@ -59,6 +59,11 @@ fn may_be_same(a: &Proj, b: &Proj) -> bool {
     a == b || a.index().is_some() && b.index().is_some()
 }
 
+/// Whether one of the places may lie in the other, or be reached through it.
+fn is_along(a: &Place, b: &Place) -> bool {
+    a.base == b.base && a.proj.iter().zip(&b.proj).all(|(a, b)| may_be_same(a, b))
+}
+
 impl Ownership<'_> {
     /// The loans that something may hold at a point, but for the one that begins there.
     fn held<'s>(&'s self, s: &'s State, at: Point) -> impl Iterator<Item = Held<'s>> + 's {
@@ -87,13 +92,13 @@ impl Ownership<'_> {
         match (doing, held.node) {
             (Doing::Changed(node), Some(lent)) => self.overlap(lent, node),
             // A view sees into slots. Arrays are not paths: their loans are found by the place.
-            (Doing::SlotChanged(_, node), Some(lent)) => {
+            (Doing::SlotChanged(place, node), Some(lent)) => {
                 loan.kind.is_view() && node.is_some_and(|node| self.paths.is_prefix(lent, node))
+                    || self.is_copied(loan, place)
             }
             (Doing::SlotChanged(place, _), None) => {
-                let of = self.resolver.place(&loan.place);
-                let same = of.base == place.base && of.proj.iter().zip(&place.proj).all(|(a, b)| may_be_same(a, b));
-                loan.kind.is_view() && same && self.lent.get(held.number).copied().flatten().is_none()
+                let seen = loan.kind.is_view() && self.lent.get(held.number).copied().flatten().is_none();
+                seen && is_along(&self.resolver.place(&loan.place), place) || self.is_copied(loan, place)
             }
             (Doing::Emptied { which, by_others }, _) => {
                 self.is_of_slots(held.number, which) || by_others && self.slot_looks.contains(held.number)
@@ -119,6 +124,19 @@ impl Ownership<'_> {
             }
             (Doing::Changed(_) | Doing::Used(_) | Doing::Lent(..) | Doing::Called(_), _) => false,
         }
+    }
+
+    /// Whether the words in the slot are among those that were copied when the value was lent: it lies in
+    /// that, or that in it, through no pointer.
+    fn is_copied(&self, loan: &Loan, slot: &Place) -> bool {
+        let lent = self.resolver.place(&loan.place);
+        let shorter = lent.proj.len().min(slot.proj.len());
+        let beyond = lent.proj.iter().skip(shorter).chain(slot.proj.iter().skip(shorter));
+        !loan.kind.by_address()
+            && !loan.kind.is_look()
+            && loan.form == Form::Borrow
+            && is_along(&lent, slot)
+            && beyond.into_iter().all(|step| *step != Proj::Deref)
     }
 
     /// What is lent below a cursor that has ended is lent below what the cursor was on.
@@ -333,20 +351,22 @@ impl Ownership<'_> {
         }
     }
 
-    /// Whether it is the loan of an exclusive argument that waits for its call: only the temporary
+    /// Whether it is the loan of an exclusive argument that waits for its call: only the temporaries
     /// that it was made for may be used later.
     fn is_reserved(&self, s: &State, at: Point, held: &Held) -> bool {
         let loan = held.loan;
-        let Some(dest) = self.made_for(loan) else { return false };
-        let is_temp = self.body.locals.get(dest.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp);
-        loan.form == Form::Borrow && is_temp && self.live.is_held_by(s, held.number, at, dest)
+        let of_temp = |local: &Local| self.body.locals.get(local.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp);
+        self.is_borrow(loan)
+            && loan.form == Form::Borrow
+            && loan.makers.iter().all(of_temp)
+            && self.live.is_held_by(s, held.number, at, &loan.makers)
     }
 
-    /// The local that gets the loan first.
-    fn made_for(&self, loan: &Loan) -> Option<Local> {
-        let stmt = self.body.blocks.get(loan.at.block.0 as usize)?.stmts.get(loan.at.stmt)?;
-        let made = stmt.kind.as_assign().filter(|(_, value)| value.as_borrow().is_some());
-        made.and_then(|(dest, _)| dest.as_local())
+    fn is_borrow(&self, loan: &Loan) -> bool {
+        let stmt = self.body.blocks.get(loan.at.block.0 as usize).and_then(|block| block.stmts.get(loan.at.stmt));
+        stmt.and_then(|stmt| stmt.kind.as_assign()).is_some_and(|(dest, value)| {
+            dest.as_local().is_some() && value.as_borrow().is_some()
+        })
     }
 
     /// A call begins: what its exclusive arguments are lent is lent to nothing else any more.
@@ -363,7 +383,7 @@ impl Ownership<'_> {
                 mine.loan.to_leaves && shared && other.node.is_some_and(|other| !self.crosses(node, other))
             };
             // What a lender found has the loan of the lender's argument.
-            let is_found = |lent: &Lent| mine.loan.to_leaves && self.made_for(mine.loan) != Some(lent.holder.local);
+            let is_found = |lent: &Lent| mine.loan.to_leaves && !mine.loan.makers.contains(&lent.holder.local);
             if !self.in_force(s, at, &mine).is_some_and(|lent| taken(&lent) && !is_found(&lent)) {
                 continue;
             }

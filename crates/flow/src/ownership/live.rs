@@ -216,11 +216,11 @@ impl Live {
         parts.into_iter().find(|(pair, part)| self.is_used(*pair, at) || stays(*part)).map(|(_, part)| part)
     }
 
-    /// Whether the local is the only live holder of the loan.
-    pub fn is_held_by(&self, s: &State, loan: usize, at: Point, holder: Local) -> bool {
+    /// Whether no others than these locals are live holders of the loan.
+    pub fn is_held_by(&self, s: &State, loan: usize, at: Point, holders: &[Local]) -> bool {
         let held = self.of_loan.get(loan).into_iter().flatten().filter(|(pair, _)| s.held.contains(*pair));
         let mut live = held.filter(|(pair, _)| self.is_used(*pair, at)).filter_map(|(pair, _)| self.pairs.get(*pair));
-        !self.lexical.contains(loan) && live.all(|(_, part)| part.local == holder)
+        !self.lexical.contains(loan) && live.all(|(_, part)| holders.contains(&part.local))
     }
 
     /// All loans that some local holds, in order.

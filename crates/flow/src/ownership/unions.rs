@@ -146,7 +146,9 @@ impl Ownership<'_> {
     pub fn set_tag(&self, s: &mut State, at: Point, place: &Place, span: Span, report: Report) {
         self.through(s, at, place, span, report);
         let Some(found) = self.find(place).filter(|f| f.exact && self.paths.nodes[f.node].owned) else {
-            self.keeps_lent_value(place, span, Verb::Assigned, report);
+            if self.keeps_lent_value(place, span, Verb::Assigned, report) {
+                self.conflicts(s, at, place, Verb::Assigned, span, report);
+            }
             return;
         };
         let node = found.node;

@@ -61,6 +61,8 @@ pub struct Loan {
     /// The locals that may hold what is lent: it is lent as long as one of them may be used. None
     /// for an `unpack`.
     pub holders: Vec<Holder>,
+    /// Those of them that get it first: from the statement that lends, and by conversions of that.
+    pub makers: Vec<Local>,
 }
 
 impl Loan {
@@ -146,13 +148,13 @@ fn collect(solver: &mut Solver) -> Regions {
         }
     }
     let owes_infer = (0..body.infer_regions as usize).map(|n| heap_in(solver, n)).collect();
-    let holders = holders(solver);
+    let (holders, makers) = holders(solver);
     let mut loans: Vec<Loan> = solver
         .origins
         .loans
         .iter()
-        .zip(holders)
-        .map(|(site, holders)| Loan {
+        .zip(holders.into_iter().zip(makers))
+        .map(|(site, (holders, makers))| Loan {
             at: site.at,
             span: site.span,
             kind: site.kind,
@@ -161,6 +163,7 @@ fn collect(solver: &mut Solver) -> Regions {
             seen: solver.is_seen(&site.place),
             to_leaves: site.to_leaves,
             holders,
+            makers,
         })
         .collect();
     loans.extend(region_loans(solver));
@@ -181,6 +184,7 @@ fn region_loans(solver: &Solver) -> Vec<Loan> {
             seen: false,
             to_leaves: false,
             holders: vec![Holder { local: outside.local, inside: true }],
+            makers: vec![],
         })
     };
     solver.outside.iter().filter_map(loan).collect()
@@ -207,8 +211,8 @@ fn heap_in(solver: &Solver, node: usize) -> Option<Region> {
 }
 
 /// By loan: the locals whose types mention it, or the named region that it is for. Of an `unpack`
-/// there are none: its own end ends it.
-fn holders(solver: &mut Solver) -> Vec<Vec<Holder>> {
+/// there are none: its own end ends it. And those of them that get it first.
+fn holders(solver: &mut Solver) -> (Vec<Vec<Holder>>, Vec<Vec<Local>>) {
     let body = solver.body;
     let mut holders: Vec<Vec<Holder>> = vec![vec![]; solver.origins.loans.len()];
     // The named region that a loan's statement gives its pointer, and what a statement's own local
@@ -237,9 +241,12 @@ fn holders(solver: &mut Solver) -> Vec<Vec<Holder>> {
         let cursor = kind.as_cursor().map(|(local, _)| local);
         makers.extend(cursor.or(kind.as_open().map(|(handle, ..)| handle)).map(|local| (n, local)));
     }
+    passed_on(body, &mut makers);
     makers.sort_unstable();
+    let mut first: Vec<Vec<Local>> = vec![vec![]; holders.len()];
     for (loan, local) in makers {
         add_holder(&mut holders, loan, Holder { local, inside: false });
+        first.get_mut(loan).into_iter().for_each(|list| list.push(local));
     }
     // By origin: the loans that a pointer of that origin may hold.
     let mut loans_of: FxHashMap<OriginId, Vec<usize>> = FxHashMap::default();
@@ -263,7 +270,33 @@ fn holders(solver: &mut Solver) -> Vec<Vec<Holder>> {
             }
         }
     }
-    holders
+    (holders, first)
+}
+
+/// What is lent for a call may be converted on its way there: with bounds, without, to another type. The
+/// type of an owner names no loan, so what the conversion gives is added here.
+fn passed_on(body: &Body, makers: &mut Vec<(usize, Local)>) {
+    let mut to: FxHashMap<Local, Vec<Local>> = FxHashMap::default();
+    for (dest, value) in body.blocks.iter().flat_map(|b| &b.stmts).filter_map(|stmt| stmt.kind.as_assign()) {
+        let (Some(dest), Some((operand, way))) = (dest.as_local(), value.made_of()) else { continue };
+        let is_temp = body.locals.get(dest.0 as usize).is_some_and(|decl| decl.kind == LocalKind::Temp);
+        let is_pointer = match way {
+            Way::Same | Way::Bits | Way::Fat | Way::Counted | Way::Moved | Way::Typed => true,
+            Way::Word(part) => part != Part::Type,
+            Way::Number | Way::Retained => false,
+        };
+        let from = operand.place().and_then(Place::as_local).filter(|_| is_temp && is_pointer);
+        from.into_iter().for_each(|from| to.entry(from).or_default().push(dest));
+    }
+    let mut at = 0;
+    while let Some(&(loan, local)) = makers.get(at) {
+        at += 1;
+        for &next in to.get(&local).into_iter().flatten() {
+            if !makers.contains(&(loan, next)) {
+                makers.push((loan, next));
+            }
+        }
+    }
 }
 
 fn add_holder(holders: &mut [Vec<Holder>], loan: usize, holder: Holder) {
