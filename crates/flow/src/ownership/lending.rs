@@ -135,6 +135,7 @@ impl Ownership<'_> {
         !loan.kind.by_address()
             && !loan.kind.is_look()
             && loan.form == Form::Borrow
+            && self.is_borrow(loan)
             && is_along(&lent, slot)
             && beyond.into_iter().all(|step| *step != Proj::Deref)
     }
