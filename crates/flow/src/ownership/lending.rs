@@ -365,9 +365,8 @@ impl Ownership<'_> {
 
     fn is_borrow(&self, loan: &Loan) -> bool {
         let stmt = self.body.blocks.get(loan.at.block.0 as usize).and_then(|block| block.stmts.get(loan.at.stmt));
-        stmt.and_then(|stmt| stmt.kind.as_assign()).is_some_and(|(dest, value)| {
-            dest.as_local().is_some() && value.as_borrow().is_some()
-        })
+        stmt.and_then(|stmt| stmt.kind.as_assign())
+            .is_some_and(|(dest, value)| dest.as_local().is_some() && value.as_borrow().is_some())
     }
 
     /// A call begins: what its exclusive arguments are lent is lent to nothing else any more.
