@@ -39,18 +39,23 @@ fn errors_in_its_headers_are_reported() {
     fs::create_dir_all(&folder).unwrap();
     std::os::unix::fs::symlink(root().join("runtime"), home.join("runtime")).unwrap();
     fs::copy(root().join("library/unsafe.txt"), home.join("library/unsafe.txt")).unwrap();
-    let check = |header: &str| {
+    let check = |header: &str, main: &str| {
         fs::write(folder.join("own.lh"), header).unwrap();
         let file = home.join("main.lee");
-        fs::write(&file, "#include <lee/own.lh>\nint main(void) { return 0; }\n").unwrap();
+        fs::write(&file, format!("#include <lee/own.lh>\nint main(void) {{ return {main}; }}\n")).unwrap();
         run(Command::new(lee()).arg("check").arg(&file).env("LEE_HOME", &home))
     };
-    let typed = check("static inline int f(int *p) { return p; }\ngeneric <T> T g(T x) { return x + nothing; }\n");
+    let typed = "static inline int f(int *p) { return p; }\ngeneric <T> T g(T x) { return x + nothing; }\n";
+    let typed = check(typed, "0");
     assert!(typed.status == 1, "{}{}", typed.out, typed.err);
     assert!(typed.err.contains("own.lh:1:") && typed.err.contains("own.lh:2:"), "{}", typed.err);
-    let flows = check("static inline int *f(void) { int x = 1; return &x; }\n");
+    let flows = "static inline int *f(void) { int x = 1; return &x; }\n";
+    // What the file does not use is not analysed.
+    let unused = check(flows, "0");
+    assert!(unused.status == 0 && unused.err.is_empty(), "{}{}", unused.out, unused.err);
+    let flows = check(flows, "*f()");
     assert!(flows.status == 1 && flows.err.contains("L0504"), "{}{}", flows.out, flows.err);
-    let warned = check("static inline int unused(int x) { int y = 0; return x; }\n");
+    let warned = check("static inline int unused(int x) { int y = 0; return x; }\n", "0");
     assert!(warned.status == 0 && warned.err.is_empty(), "{}{}", warned.out, warned.err);
     let _ = fs::remove_dir_all(&home);
 }

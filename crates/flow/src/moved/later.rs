@@ -9,7 +9,6 @@ use mir::cfg::Cfg;
 use mir::effects::{accesses, flags, parts_mut, term_accesses, term_parts_mut, Code, Kind, PartMut};
 use mir::ir::*;
 
-use super::stored::Stored;
 use super::taken::{changes, Gone, Take};
 use super::{is_replaceable, looks, place_of, Moved};
 use crate::framework::{count_work, points, Point};
@@ -103,15 +102,45 @@ impl Moved<'_> {
 
     /// The body with one such move made later, of which it is not certain that the place gets a new
     /// value next: `e = *pp; if (e->v == v) { *pp = e->next; free(e); }`.
-    pub(super) fn later_at_cursor(&mut self) -> Option<Body> {
+    pub(super) fn later_at_cursor(&self) -> Option<Body> {
         let moves: Vec<(Point, Place)> =
             points(self.body).filter_map(|(at, stmt)| Some((at, self.moved_at_cursor(stmt)?.0.clone()))).collect();
-        if moves.is_empty() {
-            return None;
+        moves.iter().filter(|(at, from)| self.is_left_empty(*at, from)).find_map(|(at, _)| self.later(*at))
+    }
+
+    /// Whether the cursor may move on or end, or the place be looked at, before it gets a value again.
+    fn is_left_empty(&self, at: Point, from: &Place) -> bool {
+        let cfg = Cfg::new(self.body);
+        let mut work = vec![(at.block, at.stmt + 1)];
+        let mut seen: Vec<BlockId> = vec![];
+        while let Some((id, first)) = work.pop() {
+            let Some(block) = self.body.blocks.get(id.0 as usize) else { continue };
+            count_work(block.stmts.len().saturating_sub(first) + 1);
+            let (mut stored, mut left) = (false, false);
+            let mut see = |place: &Place, kind: Kind| {
+                let is_it = place.base == from.base && !stored && !left;
+                match kind {
+                    Kind::Write if is_it && place == from => stored = true,
+                    _ if is_it => left = true,
+                    _ => {}
+                }
+            };
+            for stmt in block.stmts.iter().skip(first) {
+                accesses(&stmt.kind, &mut |place, kind, _| see(place, kind));
+            }
+            term_accesses(&block.term.kind, &mut |place, kind, _| see(place, kind));
+            if left {
+                return true;
+            }
+            let next = cfg.successors(id).iter().filter(|_| !stored);
+            for &to in next {
+                if !seen.contains(&to) {
+                    seen.push(to);
+                    work.push((to, 0));
+                }
+            }
         }
-        self.stored = Stored::new(self.body, moves.iter().map(|(_, from)| from.clone()).collect());
-        let next = |at: Point| Point { stmt: at.stmt + 1, ..at };
-        moves.iter().filter(|(at, from)| !self.stored.contains(next(*at), from)).find_map(|(at, _)| self.later(*at))
+        false
     }
 }
 

@@ -78,13 +78,17 @@ impl Walker<'_> {
             StmtKind::Swap(a, b) => self.swap(m, a, b)?,
             StmtKind::DropSlot(place) => {
                 let place = &self.resolver.of_address(place);
-                if let Location::Cell(cell) = self.locate(m, place)? {
-                    for inside in Self::cells_in(m, &cell) {
-                        let held = m.cells.insert(inside, Value::null()).and_then(|v| v.owned);
-                        if let Some(token) = held {
-                            self.release(m, token);
+                match self.locate(m, place)? {
+                    Location::Cell(cell) => {
+                        for inside in Self::cells_in(m, &cell) {
+                            let held = m.cells.insert(inside, Value::null()).and_then(|v| v.owned);
+                            if let Some(token) = held {
+                                self.release(m, token);
+                            }
                         }
                     }
+                    // A store need not follow: a member of a union ends when its tag changes.
+                    Location::Elsewhere(through) => self.changes_slot(m, &through),
                 }
             }
             StmtKind::ArenaBegin(_, n) => {
