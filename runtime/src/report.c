@@ -238,7 +238,7 @@ static void print_calls(void) {
 }
 
 /* A process that was spawned may fault a million times: what comes from one place is printed a few
- * times, and after that only counted. Places for which there is no room share one count: else a process that
+ * times, and after that only counted. Places that no longer fit share one count. Otherwise a process that
  * faults in many of them would have all the time that reports take. */
 enum { PLACES = 64, MOST = 5, MOST_OF_OTHERS = PLACES * MOST };
 static struct place {

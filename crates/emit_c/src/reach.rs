@@ -3,7 +3,7 @@
 use mir::effects::{self, Kind, Named};
 use mir::ir::*;
 use rustc_hash::{FxHashMap, FxHashSet};
-use typing::tree::{ConstAddr, ConstInit, FuncId, FuncRef, Function, Global, GlobalId, Linkage, Trust};
+use typing::tree::{kept_by, ConstAddr, ConstInit, FuncId, FuncRef, Function, Global, GlobalId, Linkage, Trust};
 use typing::types::Ty;
 
 /// The used part of a program, in the order of the source as far as there is one.
@@ -76,19 +76,12 @@ pub fn reach(program: &Program, bodies: &FxHashMap<FuncRef, &Body>) -> Reach {
 
 fn is_root(function: &Function) -> bool {
     function.type_params == 0
-        && ((function.linkage == Linkage::External && !function.inline.only()) || kept(&function.attrs))
+        && ((function.linkage == Linkage::External && !function.inline.only()) || kept_by(&function.attrs))
 }
 
 fn is_root_global(global: &Global) -> bool {
     let foreign = global.trust == Trust::Foreign && !global.used;
-    (global.linkage == Linkage::External && global.owner.is_none() && !foreign) || kept(&global.attrs)
-}
-
-/// Attributes that make something used although nobody names it.
-fn kept(attrs: &[String]) -> bool {
-    attrs
-        .iter()
-        .any(|a| ["used", "constructor", "destructor", "retain", "alias", "ifunc"].iter().any(|word| a.contains(word)))
+    (global.linkage == Linkage::External && global.owner.is_none() && !foreign) || kept_by(&global.attrs)
 }
 
 impl Walk<'_> {

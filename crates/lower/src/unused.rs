@@ -6,7 +6,7 @@ use mir::effects::functions;
 use mir::ir::Program;
 use rustc_hash::{FxHashMap, FxHashSet};
 use source::Span;
-use typing::tree::{FuncId, Linkage};
+use typing::tree::{kept_by, FuncId, Linkage};
 
 /// Drops them. `is_library`: whether a place is in the library. What later passes may name by
 /// themselves stays: the names that begin with `lee_`.
@@ -19,7 +19,7 @@ pub fn drop_unused(program: &mut Program, is_library: &dyn Fn(Span) -> bool) {
     let mut work: Vec<FuncId> = vec![];
     for body in &program.bodies {
         let may_go = program.functions.get(body.func.func.0 as usize).is_some_and(|f| {
-            let named = f.name.as_str().starts_with("lee_") || f.attrs.iter().any(|a| a.contains("used"));
+            let named = f.name.as_str().starts_with("lee_") || kept_by(&f.attrs);
             f.linkage == Linkage::Internal && !named && is_library(f.span)
         });
         if !may_go {

@@ -142,7 +142,7 @@ fn an_unpack_that_lends_ends_on_each_way_out() {
     // By `return`, `break`, `goto`, and around again; after the defer and the parts.
     assert_eq!(out.matches("unpack_end(p_0, [@r0])").count(), 4, "{out}");
     expect(text, &["unpack_lend(p_0, [@r0])", "live k_", "add(n_1", "dead top_", "dead k_", "unpack_end(p_0, [@r0])"]);
-    // What moves out is lent by nobody.
+    // Parts that move out are not lent.
     let out = lowered(&text.replace("struct pile p", "consume struct pile p"));
     assert!(out.contains("unpack_move") && !out.contains("unpack_end"), "{out}");
 }

@@ -81,28 +81,24 @@ impl Checker<'_> {
 
     /// Refuses such a cursor over a slot where other code of the block could notice that the slot is
     /// empty meanwhile. `parts` comes after it.
-    pub(crate) fn check_list_pointer<'e>(&mut self, stmt: &Stmt, parts: impl Iterator<Item = Part<'e>>) {
+    pub(crate) fn check_list_pointer<'e>(&mut self, stmt: &Stmt, mut parts: impl Iterator<Item = Part<'e>>) {
         let StmtKind::Cursor(local, place) = &stmt.kind else { return };
         let is_pointer = self.f.as_ref().is_some_and(|f| f.list_pointers.contains(local));
         if !is_pointer || self.path_root(place).is_some() {
             return;
         }
         let mut at: Option<Span> = None;
-        for part in parts {
-            let found = any(part, &mut |part| {
-                let sees = self.sees_slots(part);
-                if sees && at.is_none() {
-                    at = Some(match part {
-                        Part::Expr(e) => e.span,
-                        Part::Stmt(s) => s.span,
-                    });
-                }
-                sees
-            });
-            if found {
-                break;
+        let mut sees = |part: Part<'e>| {
+            let sees = self.sees_slots(part);
+            if sees {
+                at = Some(match part {
+                    Part::Expr(e) => e.span,
+                    Part::Stmt(s) => s.span,
+                });
             }
-        }
+            sees
+        };
+        parts.any(|part| any(part, &mut sees));
         let Some(at) = at else { return };
         let mut report = source::Diagnostic::error(
             codes::OWNERSHIP,
@@ -195,10 +191,7 @@ fn declared_later(list: &[ast::Stmt], at: usize, name: Symbol) -> Option<Vec<ast
             *init = None;
             out.insert(use_at, now);
         }
-        kind => {
-            let ast::StmtKind::Decl(decl) = now.kind else { return None };
-            *kind = ast::StmtKind::Decl(decl);
-        }
+        kind => *kind = now.kind,
     }
     Some(out)
 }

@@ -170,6 +170,12 @@ impl Function {
     }
 }
 
+/// Whether attributes keep a function or a global although nothing names it.
+pub fn kept_by(attrs: &[String]) -> bool {
+    let words = ["used", "constructor", "destructor", "retain", "alias", "ifunc"];
+    attrs.iter().any(|a| words.iter().any(|word| a.contains(word)))
+}
+
 /// What `[[lee::allow(...)]]` at a function's definition makes warnings of, in that function alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Allows {

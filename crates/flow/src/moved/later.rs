@@ -90,9 +90,7 @@ impl Moved<'_> {
         }
         Some(body)
     }
-}
 
-impl Moved<'_> {
     /// What the statement moves out of the place that a cursor is at, and where to.
     fn moved_at_cursor<'s>(&self, stmt: &'s Stmt) -> Option<(&'s Place, &'s Place)> {
         let (from, _) = self.made(stmt)?;

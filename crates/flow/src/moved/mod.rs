@@ -76,10 +76,12 @@ const LATER: usize = 8;
 
 /// Replaces the places of one body.
 pub(crate) fn run(program: &Program, leaves: &Leaves, body: &mut Body) {
-    for _ in 0..LATER {
-        match Moved::new(program, leaves, body).later_at_cursor() {
-            Some(new) => *body = new,
-            None => break,
+    if !cursors(body).is_empty() {
+        for _ in 0..LATER {
+            match Moved::new(program, leaves, body).later_at_cursor() {
+                Some(new) => *body = new,
+                None => break,
+            }
         }
     }
     let (mut changes, mut refused) = find(program, leaves, body);

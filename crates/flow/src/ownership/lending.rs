@@ -92,13 +92,15 @@ impl Ownership<'_> {
         match (doing, held.node) {
             (Doing::Changed(node), Some(lent)) => self.overlap(lent, node),
             // A view sees into slots. Arrays are not paths: their loans are found by the place.
-            (Doing::SlotChanged(place, node), Some(lent)) => {
-                loan.kind.is_view() && node.is_some_and(|node| self.paths.is_prefix(lent, node))
-                    || self.is_copied(loan, place)
-            }
-            (Doing::SlotChanged(place, _), None) => {
-                let seen = loan.kind.is_view() && self.lent.get(held.number).copied().flatten().is_none();
-                seen && is_along(&self.resolver.place(&loan.place), place) || self.is_copied(loan, place)
+            (Doing::SlotChanged(place, node), lent) => {
+                let is_seen = || match lent {
+                    Some(lent) => node.is_some_and(|node| self.paths.is_prefix(lent, node)),
+                    None => {
+                        let is_array = self.lent.get(held.number).copied().flatten().is_none();
+                        is_array && is_along(&self.resolver.place(&loan.place), place)
+                    }
+                };
+                loan.kind.is_view() && is_seen() || self.is_copied(loan, place)
             }
             (Doing::Emptied { which, by_others }, _) => {
                 self.is_of_slots(held.number, which) || by_others && self.slot_looks.contains(held.number)
@@ -131,13 +133,12 @@ impl Ownership<'_> {
     fn is_copied(&self, loan: &Loan, slot: &Place) -> bool {
         let lent = self.resolver.place(&loan.place);
         let shorter = lent.proj.len().min(slot.proj.len());
-        let beyond = lent.proj.iter().skip(shorter).chain(slot.proj.iter().skip(shorter));
+        let mut beyond = lent.proj.iter().skip(shorter).chain(slot.proj.iter().skip(shorter));
         !loan.kind.by_address()
             && !loan.kind.is_look()
-            && loan.form == Form::Borrow
             && self.is_borrow(loan)
             && is_along(&lent, slot)
-            && beyond.into_iter().all(|step| *step != Proj::Deref)
+            && beyond.all(|step| *step != Proj::Deref)
     }
 
     /// What is lent below a cursor that has ended is lent below what the cursor was on.
@@ -358,12 +359,15 @@ impl Ownership<'_> {
         let loan = held.loan;
         let of_temp = |local: &Local| self.body.locals.get(local.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp);
         self.is_borrow(loan)
-            && loan.form == Form::Borrow
             && loan.makers.iter().all(of_temp)
             && self.live.is_held_by(s, held.number, at, &loan.makers)
     }
 
+    /// Whether a value that a local gets lends, and no cursor, `open` or `unpack` does.
     fn is_borrow(&self, loan: &Loan) -> bool {
+        if loan.form != Form::Borrow {
+            return false;
+        }
         let stmt = self.body.blocks.get(loan.at.block.0 as usize).and_then(|block| block.stmts.get(loan.at.stmt));
         stmt.and_then(|stmt| stmt.kind.as_assign())
             .is_some_and(|(dest, value)| dest.as_local().is_some() && value.as_borrow().is_some())

@@ -30,7 +30,7 @@ mod strings;
 use mir::bits::BitSet;
 use mir::cfg::Cfg;
 use mir::ir::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use source::{Sink, Span};
 use typing::tree::{BorrowKind, RegionKind};
 use typing::types::Region;
@@ -288,14 +288,12 @@ fn passed_on(body: &Body, makers: &mut Vec<(usize, Local)>) {
         let from = operand.place().and_then(Place::as_local).filter(|_| is_temp && is_pointer);
         from.into_iter().for_each(|from| to.entry(from).or_default().push(dest));
     }
+    let mut seen: FxHashSet<(usize, Local)> = makers.iter().copied().collect();
     let mut at = 0;
     while let Some(&(loan, local)) = makers.get(at) {
         at += 1;
-        for &next in to.get(&local).into_iter().flatten() {
-            if !makers.contains(&(loan, next)) {
-                makers.push((loan, next));
-            }
-        }
+        let next = to.get(&local).into_iter().flatten().map(|&next| (loan, next));
+        makers.extend(next.filter(|next| seen.insert(*next)));
     }
 }
 
