@@ -757,6 +757,9 @@ impl Checker<'_> {
             Some(ast::StmtKind::Expr(e)) => Some(self.value(e)),
             _ => None,
         };
+        for stmt in &body.stmts {
+            self.check_list_pointer(stmt, value.iter().map(crate::walk::Part::Expr));
+        }
         self.scopes.pop();
         let ty = value.as_ref().map_or(self.program.types.common.void, |v| v.ty.ty);
         self.node(ExprKind::StmtExpr(body, value), ty, span)
