@@ -2,7 +2,9 @@
 //! the stack, and C made from accepted programs must compile. The same seed
 //! gives the same programs.
 //!
-//!     fuzz [--seconds N] [--seed N] [FILE...]      FILEs are run as they are, without mutation
+//!     fuzz [--seconds N] [--seed N] [--run N] [--compile-every N] [FILE...]
+//!
+//! FILEs are run as they are, without mutation; `--run` takes one program of a seed, by its number in a report.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use driver::home::files_below;
@@ -23,7 +25,7 @@ use std::{env, fs};
 const STACK: usize = 256 << 20;
 /// No program of this size may take longer, in a build without optimisation.
 const LIMIT: Duration = Duration::from_secs(20);
-/// Of the accepted programs, one in so many is given to the C compiler.
+/// Of the accepted programs, one in so many is given to the C compiler, unless said otherwise.
 const COMPILE_EVERY: u64 = 20;
 const WORDS: &[&str] = &[
     "fat",
@@ -168,6 +170,7 @@ enum Verdict {
 struct Fuzz {
     session: Session,
     settings: Settings,
+    compile_every: u64,
     corpus: Vec<Program>,
     accepted: AtomicU64,
     compiled: AtomicU64,
@@ -175,21 +178,25 @@ struct Fuzz {
 }
 
 fn main() {
-    let (mut seconds, mut seed, mut files) = (10u64, 1u64, vec![]);
+    let (mut seconds, mut seed, mut only, mut every, mut files) = (10u64, 1u64, None, COMPILE_EVERY, vec![]);
     let mut words = env::args().skip(1);
     while let Some(word) = words.next() {
         match word.as_str() {
             "--seconds" => seconds = words.next().and_then(|w| w.parse().ok()).expect("a number of seconds"),
             "--seed" => seed = words.next().and_then(|w| w.parse().ok()).expect("a seed"),
+            "--compile-every" => every = words.next().and_then(|w| w.parse().ok()).expect("a number"),
+            "--run" => only = Some(words.next().and_then(|w| w.parse().ok()).expect("the number of a run")),
             file => files.push(PathBuf::from(file)),
         }
     }
-    let worker =
-        std::thread::Builder::new().stack_size(STACK).spawn(move || work(seconds, seed, &files)).expect("a thread");
+    let worker = std::thread::Builder::new()
+        .stack_size(STACK)
+        .spawn(move || work(seconds, seed, only, every.max(1), &files))
+        .expect("a thread");
     exit(worker.join().unwrap_or(1));
 }
 
-fn work(seconds: u64, seed: u64, files: &[PathBuf]) -> i32 {
+fn work(seconds: u64, seed: u64, only: Option<u64>, compile_every: u64, files: &[PathBuf]) -> i32 {
     let session = Session::new(Options::default()).expect("a compiler");
     let settings = Settings { verify: true, ..session.settings(Until::C, Path::new("fuzz.lee")) };
     let last_panic = Arc::new(Mutex::new(String::new()));
@@ -198,7 +205,7 @@ fn work(seconds: u64, seed: u64, files: &[PathBuf]) -> i32 {
         *slot.lock().expect("the slot") = panic.to_string().replace('\n', " ");
     }));
     let (accepted, compiled) = (AtomicU64::new(0), AtomicU64::new(0));
-    let mut fuzz = Fuzz { session, settings, corpus: vec![], accepted, compiled, last_panic };
+    let mut fuzz = Fuzz { session, settings, compile_every, corpus: vec![], accepted, compiled, last_panic };
     if !files.is_empty() {
         return fuzz.replay(files);
     }
@@ -207,7 +214,7 @@ fn work(seconds: u64, seed: u64, files: &[PathBuf]) -> i32 {
     let current = Arc::new(Mutex::new((Instant::now(), 0u64)));
     watch(current.clone(), seed);
     let mut failures: Vec<String> = vec![];
-    let mut runs = 0u64;
+    let mut runs = only.unwrap_or(0);
     let keep = env::temp_dir().join(format!("lee-fuzz-current-{seed}.c"));
     while started.elapsed() < Duration::from_secs(seconds) && failures.len() < 10 {
         let mut random = Random(seed.wrapping_mul(1_000_003).wrapping_add(runs));
@@ -227,6 +234,9 @@ fn work(seconds: u64, seed: u64, files: &[PathBuf]) -> i32 {
             }
         }
         runs += 1;
+        if only.is_some() {
+            break;
+        }
     }
     let _ = fs::remove_file(&keep);
     let (accepted, compiled) = (fuzz.accepted.load(Ordering::Relaxed), fuzz.compiled.load(Ordering::Relaxed));
@@ -364,7 +374,7 @@ impl Fuzz {
 
     /// Whether the C compiler takes what was made of an accepted program; asked now and then.
     fn compiles(&self, c: &str) -> Verdict {
-        if self.accepted.fetch_add(1, Ordering::Relaxed) % COMPILE_EVERY != 0 {
+        if self.accepted.fetch_add(1, Ordering::Relaxed) % self.compile_every != 0 {
             return Verdict::Fine;
         }
         self.compiled.fetch_add(1, Ordering::Relaxed);

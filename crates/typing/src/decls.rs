@@ -29,6 +29,22 @@ enum Beside {
     Redeclared(FuncId),
 }
 
+/// Whether the variables of a declaration take their types from initialisers.
+pub(crate) fn is_inferred(decl: &ast::Decl) -> bool {
+    let variables = !matches!(decl.specs.storage, Some(ast::Storage::Typedef)) && !decl.declarators.is_empty();
+    variables && matches!(decl.specs.ty, ast::TypeSpec::Infer)
+}
+
+/// The qualifiers that a declaration gives a variable of an inferred type: those of the value do not count.
+pub(crate) fn declared_quals(decl: &ast::Decl) -> Quals {
+    let written = decl.specs.quals;
+    Quals {
+        is_const: written.is_const || decl.specs.constexpr,
+        is_volatile: written.is_volatile,
+        is_atomic: written.is_atomic,
+    }
+}
+
 impl Checker<'_> {
     /// A declaration at file scope.
     pub(crate) fn file_decl(&mut self, decl: &ast::Decl, foreign: bool) {
@@ -44,7 +60,7 @@ impl Checker<'_> {
         };
         let depth = self.open_generics(decl.generics.as_ref(), of, function);
         let place = Place { role, foreign, trusted: decl.trusted };
-        let base = self.base_type(&decl.specs, place);
+        let base = self.declared_base(decl, place);
         if decl.declarators.is_empty() {
             self.refuse_process(&decl.specs);
             self.check_empty_decl(decl);
@@ -201,7 +217,7 @@ impl Checker<'_> {
 
     fn file_declarator(&mut self, decl: &ast::Decl, d: &ast::InitDeclarator, base: Qty, place: Place) {
         let Some(name) = d.declarator.name else { return };
-        if matches!(decl.specs.ty, ast::TypeSpec::Infer) {
+        if is_inferred(decl) {
             return self.inferred_global(decl, d, name);
         }
         let mut declared = self.declare_type(base, &d.declarator, place);
@@ -235,22 +251,63 @@ impl Checker<'_> {
     }
 
     fn inferred_global(&mut self, decl: &ast::Decl, d: &ast::InitDeclarator, name: ast::Ident) {
-        let Some(ast::Initializer::Expr(e)) = &d.init else {
-            self.error(codes::INITIALISER, name.span, "`auto` takes its type from an initialiser, and there is none");
-            return self.poison(Some(name));
-        };
-        let value = self.expr(e);
-        let value = self.rvalue(value);
+        let Some(ty) = self.inferred_static_type(decl, d, name) else { return };
+        let declared = Declared { ty, heap: true, params: vec![], regions: vec![] };
+        let place = Place { role: Role::Global, foreign: false, trusted: false };
+        self.declare_global(name, &declared, decl, d, place);
+    }
+
+    /// The type that a variable of static storage takes from its initialiser. None: reported.
+    pub(crate) fn inferred_static_type(
+        &mut self,
+        decl: &ast::Decl,
+        d: &ast::InitDeclarator,
+        name: ast::Ident,
+    ) -> Option<Qty> {
+        let value = self.inferred_value(d, name)?;
         let mut ty = value.ty;
-        ty.quals.is_const |= decl.specs.quals.is_const || decl.specs.constexpr;
+        ty.quals = declared_quals(decl);
         if let Some(p) = self.program.types.as_pointer(ty.ty) {
             ty.ty = self.types().pointer(Pointer { region: Region::Heap, nonnull: false, ..p });
         }
-        let declared = Declared { ty, heap: true, params: vec![], regions: vec![] };
         ty.ty = self.types().map_regions(ty.ty, &mut |_, _| Region::Heap);
-        let declared = Declared { ty, ..declared };
-        let place = Place { role: Role::Global, foreign: false, trusted: false };
-        self.declare_global(name, &declared, decl, d, place);
+        Some(ty)
+    }
+
+    /// The value that gives a variable its type. None: there is none that can, which is reported.
+    pub(crate) fn inferred_value(&mut self, d: &ast::InitDeclarator, name: ast::Ident) -> Option<Expr> {
+        if !d.declarator.derived.is_empty() {
+            self.error_help(
+                codes::INITIALISER,
+                d.declarator.span,
+                "`auto` stands for the whole type: it declares plain names",
+                &format!("write `auto {} = ...`, or the type", name.name),
+            );
+            self.poison(Some(name));
+            return None;
+        }
+        let Some(ast::Initializer::Expr(e)) = &d.init else {
+            self.error(codes::INITIALISER, name.span, "`auto` takes its type from an initialiser, and there is none");
+            self.poison(Some(name));
+            return None;
+        };
+        let value = self.expr(e);
+        let value = self.rvalue(value);
+        if matches!(self.kind(value.ty.ty), TyKind::Void | TyKind::NullPtr) {
+            let text = self.show(value.ty.ty);
+            self.error(codes::TYPE, e.span, format!("type: a variable cannot take the type `{text}`"));
+            self.poison(Some(name));
+            return None;
+        }
+        Some(value)
+    }
+
+    /// The type that the declarators of a declaration begin with; an error where each has its own.
+    pub(crate) fn declared_base(&mut self, decl: &ast::Decl, place: Place) -> Qty {
+        match is_inferred(decl) {
+            true => Qty::plain(self.program.types.common.error),
+            false => self.base_type(&decl.specs, place),
+        }
     }
 
     fn declare_typedef(&mut self, name: ast::Ident, ty: Qty, declarator: &ast::Declarator) {

@@ -3,6 +3,7 @@
 use crate::checker::{Checker, Known};
 use crate::codes;
 use crate::convert::Why;
+use crate::decls::{declared_quals, is_inferred};
 use crate::scope::Entity;
 use crate::specs::{Place, Role};
 use crate::tree::*;
@@ -42,7 +43,7 @@ impl Checker<'_> {
         let place = Place { role, foreign, trusted: false };
         let begun = self.begin_prototype(decl.declarators.iter().any(|d| Self::derives_function(&d.declarator)));
         let mark = self.lengths();
-        let base = self.base_type(&decl.specs, place);
+        let base = self.declared_base(decl, place);
         stmts.extend(self.take_lengths(mark));
         for d in &decl.declarators {
             let stmt = self.local_declarator(decl, d, base, place);
@@ -65,7 +66,7 @@ impl Checker<'_> {
         place: Place,
     ) -> Option<Stmt> {
         let name = d.declarator.name?;
-        if matches!(decl.specs.ty, ast::TypeSpec::Infer) {
+        if is_inferred(decl) {
             return self.auto_local(decl, d, name);
         }
         let mut declared = self.declare_type(base, &d.declarator, place);
@@ -130,21 +131,13 @@ impl Checker<'_> {
     }
 
     pub(crate) fn auto_local(&mut self, decl: &ast::Decl, d: &ast::InitDeclarator, name: ast::Ident) -> Option<Stmt> {
-        let Some(ast::Initializer::Expr(e)) = &d.init else {
-            self.error(codes::INITIALISER, name.span, "`auto` takes its type from an initialiser, and there is none");
-            self.poison(Some(name));
-            return None;
-        };
-        let value = self.expr(e);
-        let value = self.rvalue(value);
-        if matches!(self.kind(value.ty.ty), TyKind::Void | TyKind::NullPtr) {
-            let text = self.show(value.ty.ty);
-            self.error(codes::TYPE, e.span, format!("type: a variable cannot take the type `{text}`"));
-            self.poison(Some(name));
+        if decl.specs.storage == Some(ast::Storage::Static) {
+            let ty = self.inferred_static_type(decl, d, name)?;
+            self.static_local(name, ty, decl, d);
             return None;
         }
-        let mut ty = Qty::plain(value.ty.ty);
-        ty.quals.is_const = decl.specs.quals.is_const || decl.specs.constexpr;
+        let value = self.inferred_value(d, name)?;
+        let mut ty = Qty { quals: declared_quals(decl), ..value.ty };
         if let Some(p) = self.program.types.as_pointer(ty.ty) {
             let region = self.fresh_region();
             let own = match p.own {

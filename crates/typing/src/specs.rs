@@ -107,7 +107,15 @@ impl Checker<'_> {
                 ty.quals.is_atomic = true;
                 ty
             }
-            ast::TypeSpec::Infer => Qty::plain(c.error),
+            ast::TypeSpec::Infer => {
+                self.error_help(
+                    codes::INITIALISER,
+                    specs.span,
+                    "`auto` is the type of variables with an initialiser only",
+                    "write the type",
+                );
+                Qty::plain(c.error)
+            }
             ast::TypeSpec::Key(word, region) => Qty::plain(self.key_type(*word, *region, place)),
             ast::TypeSpec::Handle(_, span) => {
                 self.error_help(
