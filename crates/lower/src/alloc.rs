@@ -2,7 +2,7 @@
 
 use crate::builder::Lower;
 use crate::effects;
-use crate::place::{const_int, Use};
+use crate::place::{const_int, looked_at, Use};
 use mir::ir::*;
 use typing::tree::{self, AllocSize, Expr, ExprKind, Init, New};
 use typing::types::*;
@@ -474,13 +474,5 @@ fn takes_slot(old: &Expr) -> bool {
     match &*old.kind {
         ExprKind::Convert(_, inner) => takes_slot(inner),
         kind => matches!(kind, ExprKind::Take(_)),
-    }
-}
-
-/// Looks at a value without taking it.
-fn looked_at(operand: &Operand) -> Operand {
-    match operand {
-        Operand::Move(place) => Operand::Copy(place.clone()),
-        other => other.clone(),
     }
 }

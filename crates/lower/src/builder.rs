@@ -222,7 +222,8 @@ impl<'t, 'p> Lower<'t, 'p> {
         let param = Operand::local(Local(i as u32));
         let func = self.func_ty();
         let declared = func.as_ref().and_then(|f| f.params.get(i));
-        if declared.is_some_and(|p| p.consume) && self.program.types.owns(ty) {
+        // What is only lent moves as well: the variable is lent in place of the parameter.
+        if self.program.types.owns(ty) {
             return Rvalue::MakeCounted { ty, ptr: Operand::Move(Place::local(Local(i as u32))), count };
         }
         if declared.is_none_or(|p| p.optional) || func.is_none_or(|f| f.abi != Abi::Leeward) {

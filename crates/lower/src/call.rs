@@ -3,7 +3,7 @@
 
 use crate::builder::Lower;
 use crate::effects;
-use crate::place::const_int;
+use crate::place::{const_int, looked_at};
 use mir::ir::*;
 use std::rc::Rc;
 use typing::tree::{self, Conv, Expr, ExprKind};
@@ -602,12 +602,4 @@ fn zeroes(func: &FuncTy, at: u32, args: &[Operand]) -> bool {
 /// Whether evaluating one of the expressions may write to memory.
 fn disturbed(later: &[&Expr]) -> bool {
     later.iter().any(|e| effects::has_effects(e))
-}
-
-/// The same value, of which nothing is moved.
-fn looked_at(value: &Operand) -> Operand {
-    match value {
-        Operand::Move(place) => Operand::Copy(place.clone()),
-        Operand::Copy(_) | Operand::Const(_) => value.clone(),
-    }
 }

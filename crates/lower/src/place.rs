@@ -398,3 +398,11 @@ pub(crate) fn const_int(op: &Operand) -> Option<i128> {
         _ => None,
     }
 }
+
+/// A look at a value, which leaves it where it is.
+pub fn looked_at(value: &Operand) -> Operand {
+    match value {
+        Operand::Move(place) => Operand::Copy(place.clone()),
+        Operand::Copy(_) | Operand::Const(_) => value.clone(),
+    }
+}

@@ -1,7 +1,7 @@
 //! Pointers: arithmetic with its checks, changes of bounds, counts.
 
 use crate::builder::Lower;
-use crate::place::{const_int, Use};
+use crate::place::{const_int, looked_at, Use};
 use mir::ir::*;
 use typing::tree::{Expr, ExprKind};
 use typing::types::*;
@@ -154,27 +154,29 @@ impl<'t> Lower<'t, '_> {
     /// A string with the bounds that measuring finds; null stays null.
     fn measured(&mut self, op: Operand, to: Ty, nonnull: bool, with_zero: bool) -> Operand {
         let op = self.simple(op);
+        // What owns the string is only looked at before it moves.
+        let look = looked_at(&op);
         let out = self.temp(to);
         if !nonnull {
             self.assign(Place::local(out), Rvalue::Use(Operand::Const(Const::Null(to))));
         }
-        let ptr = op.clone();
+        let string = look.clone();
         let make = |this: &mut Self| {
             let (ulong, long) = (this.common().ulong, this.common().long);
-            let mut count = this.temp_of(Rvalue::Measure(ptr.clone()), ulong);
+            let mut count = this.temp_of(Rvalue::Measure(string), ulong);
             if with_zero {
                 let one = this.size(1);
                 count = this.temp_of(Rvalue::Binary(BinOp::Add, count, one, ulong), ulong);
             }
             let count = this.numeric(count, long);
-            this.assign(Place::local(out), Rvalue::MakeCounted { ty: to, ptr, count });
+            this.assign(Place::local(out), Rvalue::MakeCounted { ty: to, ptr: op, count });
         };
         if nonnull {
             make(self);
         } else {
-            self.when(op, make);
+            self.when(look, make);
         }
-        Operand::local(out)
+        self.give(out)
     }
 
     /// `Conv::View`: plain data seen as other plain data.

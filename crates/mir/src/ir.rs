@@ -767,6 +767,13 @@ impl Operand {
             Operand::Const(_) => None,
         }
     }
+    /// The place moved out of.
+    pub fn moved_place(&self) -> Option<&Place> {
+        match self {
+            Operand::Move(p) => Some(p),
+            Operand::Copy(_) | Operand::Const(_) => None,
+        }
+    }
 }
 
 /// Substitution of type parameters when an instance is made.

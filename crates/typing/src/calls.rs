@@ -560,6 +560,12 @@ impl Checker<'_> {
 
     fn finish_call(&mut self, callee: Callee, fty: &FuncTy, values: Vec<(Expr, Ty)>, span: Span) -> Expr {
         let mut ty = fty.ret;
+        let known = matches!(self.kind(ty), TyKind::Void) || self.program.types.is_complete(ty);
+        if !known && !self.is_error(ty) {
+            let text = self.show(ty);
+            self.error(codes::INCOMPLETE, span, format!("a call cannot return the incomplete type `{text}`"));
+            return self.error_node(span);
+        }
         if let Some(n) = fty.into.filter(|_| self.checked()) {
             if let Some((_, from)) = values.get(n as usize) {
                 let copies = fty.copies.is_some();

@@ -656,7 +656,8 @@ impl Checker<'_> {
             if self.missing_state(ty.ty, span) {
                 ty = Qty::plain(self.program.types.common.error);
             }
-            let width = field.width.as_ref().and_then(|w| self.bit_width(w, ty.ty));
+            let named = field.declarator.name.is_some();
+            let width = field.width.as_ref().and_then(|w| self.bit_width(w, ty.ty, named));
             self.refuse_attributes(&decl.specs.attrs);
             self.refuse_attributes(&field.declarator.attrs);
             let own = self.alignment(&[], &field.declarator.attrs);
@@ -694,7 +695,7 @@ impl Checker<'_> {
         }
     }
 
-    fn bit_width(&mut self, width: &ast::Expr, ty: Ty) -> Option<u32> {
+    fn bit_width(&mut self, width: &ast::Expr, ty: Ty, named: bool) -> Option<u32> {
         let n = self.constant_int(width)?;
         let Some(kind) = self.program.types.as_int(ty) else {
             if !self.is_error(ty) {
@@ -705,6 +706,15 @@ impl Checker<'_> {
         let max = if matches!(self.kind(ty), TyKind::Bool) { 1 } else { kind.size() as i128 * 8 };
         if n < 0 || n > max {
             self.error(codes::DECLARATION, width.span, format!("a bit-field of this type has at most {max} bits"));
+            return None;
+        }
+        if n == 0 && named {
+            self.error_help(
+                codes::DECLARATION,
+                width.span,
+                "a bit-field of no bits has no name: it ends the unit that the bit-fields before it share",
+                "leave the name out, or give it bits",
+            );
             return None;
         }
         Some(n as u32)

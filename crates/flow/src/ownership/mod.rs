@@ -256,6 +256,14 @@ impl<'a> Ownership<'a> {
         for stmt in self.body.blocks.iter().flat_map(|b| &b.stmts) {
             let Some((dest, value)) = stmt.kind.as_assign() else { continue };
             let Some(local) = dest.as_local() else { continue };
+            // A lent parameter gets its bounds at entry: the variable is lent in its place.
+            let counted = value.counted_pointer().and_then(Operand::moved_place).and_then(Place::as_local);
+            if let Some(param) = counted.filter(|param| param.0 < self.body.params) {
+                if self.lent_roots.contains(param.0 as usize) {
+                    self.lent_roots.remove(param.0 as usize);
+                    self.lent_roots.insert(local.0 as usize);
+                }
+            }
             // An `unpack` that lends.
             let Some(Operand::Copy(from)) = value.as_use() else { continue };
             if self.is_unpacked(from) {

@@ -713,14 +713,18 @@ impl Words<'_, '_> {
     }
 
     fn lent_root(&self, span: Span, name: &str, root: Local, verb: Verb) -> Diagnostic {
-        let is_param = root.0 < self.ownership.body.params;
+        let locals = &self.ownership.body.locals;
+        // A parameter with a count is a variable of its own.
+        let declared = locals.get(root.0 as usize).map(|d| (d.name, d.span));
+        let mut params = locals.iter().take(self.ownership.body.params as usize);
+        let is_param = params.any(|p| Some((p.name, p.span)) == declared);
         let what = if is_param {
             "is lent to this function (no `consume`)"
         } else {
             "belongs to the unpacked struct, which is lent"
         };
         let mut d = Diagnostic::error(LENT, span, format!("{name} {what}, and is {} here", verb.word()));
-        if let Some(decl) = self.ownership.body.locals.get(root.0 as usize) {
+        if let Some(decl) = locals.get(root.0 as usize) {
             let text = if is_param { "a parameter without `consume` is lent" } else { "unpacked here" };
             d = d.label(decl.span, text);
         }

@@ -267,6 +267,13 @@ impl Walker<'_> {
                 }
             }
         }
+        // A lent parameter gets its bounds at entry, and is lent as a variable then.
+        let counted = value.counted_pointer().and_then(Operand::moved_place).and_then(Place::as_local);
+        let arrives = counted.filter(|param| param.0 < self.body.params && self.lent.contains(param));
+        if let (Some(param), Some(local)) = (arrives, dest.as_local()) {
+            self.lent.remove(&param);
+            self.lent.insert(local);
+        }
         // A struct with owners moves cell by cell.
         if let Some(Operand::Move(from)) = value.as_use() {
             if owns(&self.program.types, ty) && !self.is_owned_scalar(ty) {
