@@ -45,6 +45,8 @@ pub struct Loc {
     odd: bool,
     /// An anonymous member record that is written in place.
     anonymous: Option<RecordId>,
+    /// A bit-field of fewer bits than its type has: C computes in an `int`, or, gcc, in its bits.
+    narrow: bool,
 }
 
 impl<'a> Emitter<'_, 'a> {
@@ -85,6 +87,7 @@ impl<'a> Emitter<'_, 'a> {
             through_memory: false,
             odd: false,
             anonymous: None,
+            narrow: false,
         })
     }
 
@@ -134,6 +137,7 @@ impl<'a> Emitter<'_, 'a> {
             through_memory: false,
             odd: true,
             anonymous: None,
+            narrow: false,
         }
     }
 
@@ -155,6 +159,7 @@ impl<'a> Emitter<'_, 'a> {
             through_memory: false,
             odd: true,
             anonymous: None,
+            narrow: false,
         }
     }
 
@@ -173,6 +178,7 @@ impl<'a> Emitter<'_, 'a> {
             through_memory: false,
             odd: true,
             anonymous: None,
+            narrow: false,
         }
     }
 
@@ -226,6 +232,7 @@ impl<'a> Emitter<'_, 'a> {
             simple: None,
             odd: false,
             anonymous: None,
+            narrow: false,
         }
     }
 
@@ -250,6 +257,10 @@ impl<'a> Emitter<'_, 'a> {
             },
             simple: None,
             anonymous: None,
+            narrow: field.width.is_some_and(|width| {
+                let all = types.layout(field.ty.ty).map_or(0, |layout| 8 * layout.size);
+                u64::from(width) < all
+            }),
             ..loc
         };
         if name.is_empty() {
@@ -364,6 +375,10 @@ impl<'a> Emitter<'_, 'a> {
         let owns = is_owner(self.unit.types, loc.ty) || loc.simple.is_some_and(|l| self.stands_at_start(l));
         if let ([first, lower, _], true) = (words.as_mut_slice(), owns) {
             *lower = first.clone();
+        }
+        if loc.narrow {
+            let ty = self.unit.c.cast(loc.ty.ty);
+            words = words.iter().map(|word| word.cast(&ty)).collect();
         }
         words
     }

@@ -68,10 +68,21 @@ pub fn layouts(c: &mut CTypes) -> String {
     let mut out = String::new();
     for n in 0..c.needed.len() {
         let Some(&id) = c.needed.get(n) else { continue };
-        let Some((layout, _)) = c.types.record_layout(id) else { continue };
+        let Some((layout, places)) = c.types.record_layout(id) else { continue };
         let text = c.record_text(id);
         let (size, align) = (layout.size, layout.align);
-        let _ = writeln!(out, "_Static_assert(sizeof({text}) == {size} && _Alignof({text}) == {align}, \"layout\");");
+        let mut claim = format!("sizeof({text}) == {size} && _Alignof({text}) == {align}");
+        let record = c.types.record(id);
+        let fields = record.fields.clone().filter(|_| record.kind == RecordKind::Struct && !record.vector);
+        let placed = |f: &Field| f.width.is_some() || f.packed || f.align.is_some();
+        let fields = fields.filter(|fields| record.packed || record.align.is_some() || fields.iter().any(placed));
+        let names = c.field_names(id);
+        for ((field, place), name) in fields.iter().flat_map(|f| f.iter()).zip(&places).zip(names.iter()) {
+            if field.width.is_none() && field.name.is_some() && !matches!(c.types.kind(field.ty.ty), TyKind::Void) {
+                let _ = write!(claim, " && __builtin_offsetof({text}, {name}) == {}", place.offset);
+            }
+        }
+        let _ = writeln!(out, "_Static_assert({claim}, \"layout\");");
     }
     out
 }
@@ -222,8 +233,10 @@ fn field_text(c: &mut CTypes, field: &Field, name: &str, union: bool, dependenci
         return format!("{}{};", c.object(field.ty, name, Consts::Drop), attributes_text(field));
     }
     let mut out = format!("{}{};", c.word(field.ty, 0, name, Consts::Drop), attributes_text(field));
+    // The other words follow at once.
+    let packed = if field.packed { " __attribute__((packed))" } else { "" };
     for (n, suffix) in suffixes(words).iter().enumerate() {
-        let _ = write!(out, " {};", c.word(field.ty, n + 1, &format!("{name}{suffix}"), Consts::Drop));
+        let _ = write!(out, " {}{packed};", c.word(field.ty, n + 1, &format!("{name}{suffix}"), Consts::Drop));
     }
     // In a union the words would overlie each other.
     if union {

@@ -247,7 +247,7 @@ impl<'a> Unit<'a> {
         markers.push_str(&layout_notes::notes(&mut self));
         let vectors = bodies::helpers(&mut self);
         let types = records::definitions(&mut self.c, &mut self.idents);
-        let layouts = if self.options.plain { records::layouts(&mut self.c) } else { String::new() };
+        let layouts = records::layouts(&mut self.c);
         let mut out = String::new();
         let source = self.options.source_name.replace("*/", "* /").replace('\n', " ");
         let _ = writeln!(out, "/* Emitted from {source}; docs/internals/abi.md says what the values look like. */");

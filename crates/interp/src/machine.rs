@@ -856,11 +856,11 @@ impl<'p> Machine<'p> {
     pub fn put_bits(&mut self, loc: Loc, size: u64, bit: u32, width: u32, value: i128) {
         let Some(obj) = self.mem.obj_mut(loc.obj) else { return };
         let mut unit = [0u8; 16];
-        let n = (size as usize).min(8);
-        for (to, from) in unit.iter_mut().zip(obj.bytes(loc.off, size.min(8))) {
+        let n = (size as usize).min(16);
+        for (to, from) in unit.iter_mut().zip(obj.bytes(loc.off, size.min(16))) {
             *to = *from;
         }
-        let mask = if width >= 64 { u128::from(u64::MAX) } else { (1u128 << width) - 1 };
+        let mask = if width >= 128 { u128::MAX } else { (1u128 << width) - 1 };
         let old = u128::from_le_bytes(unit);
         let new = (old & !(mask << bit)) | ((value as u128 & mask) << bit);
         if let Some(bytes) = new.to_le_bytes().get(..n) {
@@ -1105,7 +1105,7 @@ fn get_bits(data: &[u8], bit: u32, width: u32, repr: Repr) -> i128 {
     for (to, from) in unit.iter_mut().zip(data) {
         *to = *from;
     }
-    let mask = if width >= 64 { u128::from(u64::MAX) } else { (1u128 << width) - 1 };
+    let mask = if width >= 128 { u128::MAX } else { (1u128 << width) - 1 };
     let value = ((u128::from_le_bytes(unit) >> bit) & mask) as i128;
     let signed = matches!(repr, Repr::Int(kind) if kind.signed());
     if signed && width > 0 && value >> (width - 1) & 1 == 1 {

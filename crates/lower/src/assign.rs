@@ -128,12 +128,39 @@ impl<'t> Lower<'t, '_> {
                     self.assign(access.place.clone(), Rvalue::Use(word));
                     return;
                 }
+                let value = self.in_field(id, n, value);
                 self.before_count_store(&record, id, n, &value, &[]);
                 self.before_tag_store(&record, id, n, &value);
                 self.before_slot_store(&access.place, access.qty.ty);
+                self.assign(access.place.clone(), Rvalue::Use(value));
+                return;
             }
         }
         self.assign(access.place.clone(), Rvalue::Use(value));
+    }
+
+    /// What a field holds of a number that is stored there: a bit-field keeps its lowest bits.
+    fn in_field(&mut self, id: RecordId, n: u32, value: Operand) -> Operand {
+        let record = self.program.types.record(id);
+        let Some(field) = record.fields.as_ref().and_then(|fields| fields.get(n as usize)) else { return value };
+        let (ty, width) = (field.ty.ty, field.width);
+        let kind = self.program.types.as_int(ty);
+        let (Some(width), Some(kind)) = (width, kind) else { return value };
+        if matches!(self.program.types.kind(ty), TyKind::Bool) || u64::from(width) >= 8 * kind.size() {
+            return value;
+        }
+        let c = self.common();
+        let (wide, bits) = match (kind.size() > 8, kind.signed()) {
+            (true, _) => (ty, 8 * kind.size()),
+            (false, true) => (c.long, 64),
+            (false, false) => (c.ulong, 64),
+        };
+        // Shifts to the right keep the sign where there is one.
+        let away = self.int(i128::from(bits) - i128::from(width), c.int);
+        let value = self.numeric(value, wide);
+        let up = self.temp_of(Rvalue::Binary(BinOp::Shl, value, away.clone(), wide), wide);
+        let kept = self.temp_of(Rvalue::Binary(BinOp::Shr, up, away, wide), wide);
+        self.numeric(kept, ty)
     }
 
     fn is_zero_op(&self, op: &Operand) -> bool {
@@ -380,6 +407,7 @@ impl<'t> Lower<'t, '_> {
                 }
                 Guard::Field(record, id, n) => {
                     let (record, id, n) = (record.clone(), *id, *n);
+                    let op = self.in_field(id, n, op);
                     self.before_count_store(&record, id, n, &op, &together);
                     self.before_tag_store(&record, id, n, &op);
                     self.assign(access.place.clone(), Rvalue::Use(op));

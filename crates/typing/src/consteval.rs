@@ -514,7 +514,10 @@ impl Checker<'_> {
                         continue;
                     }
                     let inner = self.member_type(ty, *at);
-                    let value = self.const_tree(item, inner)?;
+                    let value = match self.const_tree(item, inner)? {
+                        ConstInit::Int(n) => ConstInit::Int(self.program.types.kept(ty, *at, n)),
+                        value => value,
+                    };
                     out.push((*at, value));
                 }
                 if !out.windows(2).all(|w| matches!(w, [a, b] if a.0 < b.0)) {

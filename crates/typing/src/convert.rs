@@ -270,7 +270,7 @@ impl Checker<'_> {
                 _ => c.int,
             },
             TyKind::Enum(id) => match self.program.types.enumeration(*id).underlying {
-                k if k.size() < 4 => c.int,
+                k if k.size() < 4 || width.is_some_and(|w| w < 32) => c.int,
                 k => self.types().int(k),
             },
             _ => return e,
@@ -278,9 +278,18 @@ impl Checker<'_> {
         self.convert(Conv::Numeric, e, to)
     }
 
+    /// The bits of a bit-field that is read, of a value's member, or assigned; compilers disagree on what
+    /// `x++` and statement expressions give.
     fn bit_field_width(&self, e: &Expr) -> Option<u32> {
-        let ExprKind::Load(place) = &*e.kind else { return None };
-        let ExprKind::Field(base, n) = &*place.kind else { return None };
+        let (base, n) = match &*e.kind {
+            ExprKind::Load(place) | ExprKind::Assign(place, _) | ExprKind::AssignOp(_, _, place, _) => {
+                return self.bit_field_width(place);
+            }
+            ExprKind::IncDec(place, _, true) => return self.bit_field_width(place),
+            ExprKind::Comma(_, value) => return self.bit_field_width(value),
+            ExprKind::Field(base, n) => (base, n),
+            _ => return None,
+        };
         let id = self.program.types.as_record(base.ty.ty)?;
         self.program.types.record(id).fields.as_ref()?.get(*n as usize)?.width
     }

@@ -49,6 +49,22 @@ impl TypeStore {
         }
     }
 
+    /// What member `n` of a record holds of a number that is stored there: a bit-field keeps its lowest
+    /// bits.
+    pub fn kept(&self, record: Ty, n: u64, value: i128) -> i128 {
+        let fields = self.as_record(record).and_then(|id| self.record(id).fields.as_ref());
+        let Some(field) = fields.and_then(|fields| fields.get(n as usize)) else { return value };
+        let (Some(width), Some(kind)) = (field.width, self.as_int(field.ty.ty)) else { return value };
+        if matches!(self.kind(field.ty.ty), TyKind::Bool) || !(1..128).contains(&width) {
+            return value;
+        }
+        let away = 128 - width;
+        match kind.signed() {
+            true => (value << away) >> away,
+            false => ((value as u128) << away >> away) as i128,
+        }
+    }
+
     /// Layout of a record with the place of each field.
     pub fn record_layout(&self, id: RecordId) -> Option<(Layout, Vec<FieldPlace>)> {
         if let Some(known) = self.layouts.borrow().get(&id) {

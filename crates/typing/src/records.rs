@@ -662,15 +662,20 @@ impl Checker<'_> {
             self.refuse_attributes(&field.declarator.attrs);
             let own = self.alignment(&[], &field.declarator.attrs);
             let named = self.typedef_alignment(&decl.specs, &field.declarator);
-            if named.is_some() && width.is_some() {
-                self.error(codes::LATER, span, "a bit-field of a type with an alignment of its own is not built");
+            let aligned = align.max(own).max(named);
+            if aligned.is_some() && width.is_some() {
+                self.error(
+                    codes::LATER,
+                    span,
+                    "a bit-field with an alignment of its own, or of its type, is not built",
+                );
             }
             let tagged_by = field.tagged_by.as_ref().and_then(|t| self.tagged_by(t, ty.ty));
             fields.push(Field {
                 name: field.declarator.name.map(|n| n.name),
                 ty,
                 width,
-                align: align.max(own).max(named),
+                align: aligned,
                 packed: is_packed(&field.declarator.attrs),
                 tagged_by,
                 span,
@@ -688,6 +693,14 @@ impl Checker<'_> {
             }
             if field.width.is_some() {
                 let message = format!("bit-fields under `#pragma pack({limit})` are not built");
+                return self.error(codes::LATER, span, message);
+            }
+            // Emitted C writes the type of such a member in place, and what is said of the member is
+            // said of its type there.
+            if field.name.is_none() {
+                let message = format!(
+                    "a member without a name is not built where `#pragma pack({limit})` says less than its type"
+                );
                 return self.error(codes::LATER, span, message);
             }
             field.packed = true;
