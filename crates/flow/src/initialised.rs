@@ -98,6 +98,12 @@ impl Parts {
         self.leaves.get(leaf).is_some_and(|leaf| leaf.is_union || place.proj.len() <= leaf.path.len())
     }
 
+    /// The number that says of a leaf whether not even zeros are there, which is all that a drop
+    /// asks for.
+    fn garbage(&self, leaf: usize) -> usize {
+        self.leaves.len() + leaf
+    }
+
     fn nonzero(&self, leaf: usize) -> bool {
         self.leaves.get(leaf).is_some_and(|leaf| leaf.nonzero)
     }
@@ -166,8 +172,11 @@ impl Initialised<'_> {
             return;
         }
         for leaf in leaves {
-            if self.parts.covers(place, leaf) && !(zero && self.parts.nonzero(leaf)) {
-                state.remove(leaf);
+            if self.parts.covers(place, leaf) {
+                state.remove(self.parts.garbage(leaf));
+                if !(zero && self.parts.nonzero(leaf)) {
+                    state.remove(leaf);
+                }
             }
         }
     }
@@ -178,7 +187,7 @@ impl Analysis for Initialised<'_> {
     const DIRECTION: Direction = Direction::Forward;
 
     fn entry(&self) -> BitSet {
-        BitSet::full(self.parts.leaves.len())
+        BitSet::full(2 * self.parts.leaves.len())
     }
 
     fn join(&self, into: &mut BitSet, from: &BitSet, _rounds: u32) -> bool {
@@ -191,6 +200,7 @@ impl Analysis for Initialised<'_> {
             if let (Kind::Begin, Some(local)) = (kind, place.as_local()) {
                 for leaf in self.parts.of(local) {
                     state.insert(leaf);
+                    state.insert(self.parts.garbage(leaf));
                 }
             }
             for access in kind.accesses() {
@@ -200,7 +210,10 @@ impl Analysis for Initialised<'_> {
                     // there.
                     Access::Address => {
                         if let Some(local) = place.local_part() {
-                            self.parts.of(local).for_each(|leaf| state.remove(leaf));
+                            self.parts.of(local).for_each(|leaf| {
+                                state.remove(leaf);
+                                state.remove(self.parts.garbage(leaf));
+                            });
                         }
                     }
                     Access::Read | Access::Move => {}
@@ -229,9 +242,14 @@ struct Look<'a> {
 
 impl Look<'_> {
     fn read(&mut self, state: &BitSet, place: &Place, span: Span) {
+        self.needs(place, span, |leaf| state.contains(leaf));
+    }
+
+    /// The place must have no part that lacks something.
+    fn needs(&mut self, place: &Place, span: Span, lacks: impl Fn(usize) -> bool) {
         let Some(local) = place.base_local() else { return };
         let (mut leaves, _) = self.parts.within(place, local);
-        if leaves.any(|leaf| state.contains(leaf)) {
+        if leaves.any(lacks) {
             drop(leaves);
             self.early.push(Early { local, span, address: false });
         }
@@ -252,6 +270,10 @@ impl Look<'_> {
     }
 
     fn stmt(&mut self, state: &BitSet, stmt: &Stmt) {
+        if let Some(slot) = stmt.kind.as_drop_slot().filter(|slot| !slot.has_deref()) {
+            let parts = self.parts;
+            return self.needs(slot, stmt.span, |leaf| state.contains(parts.garbage(leaf)));
+        }
         stmt_places(&stmt.kind, &mut |place, access| match access {
             Access::Address => self.address(state, place, stmt),
             _ if stmt.is_unsafe => {}

@@ -59,6 +59,8 @@ pub(crate) struct Lower<'t, 'p> {
     pub end_states: FxHashMap<Local, Local>,
     /// Temporaries that have what is lent to a call: they own nothing, whatever their types say.
     pub lent: FxHashSet<Local>,
+    /// The variables of values whose slots free what they hold, by the expressions that give them.
+    pub unnamed: FxHashMap<*const tree::Expr, Local>,
 }
 
 /// A jump whose target's scopes are not known yet.
@@ -98,8 +100,19 @@ pub(crate) struct Switch {
     pub place: Option<(Place, Qty)>,
     /// The end of a `switch (state d)`.
     pub end: Option<Place>,
-    /// The binding of the last label, and how deep that label stands.
-    pub binding: Option<(usize, u32)>,
+    /// The binding of the last label.
+    pub binding: Option<Binding>,
+}
+
+/// The variable that a `case .member(variable):` binds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Binding {
+    /// What is live before it.
+    pub before: usize,
+    /// What is live with it.
+    pub live: usize,
+    /// How deep the label stands.
+    pub nesting: u32,
 }
 
 impl<'t, 'p> Lower<'t, 'p> {
@@ -145,6 +158,7 @@ impl<'t, 'p> Lower<'t, 'p> {
             introduced: FxHashMap::default(),
             end_states: FxHashMap::default(),
             lent: FxHashSet::default(),
+            unnamed: FxHashMap::default(),
         };
         this.declare_regions();
         this.entry();

@@ -141,7 +141,7 @@ impl<'t> Lower<'t, '_> {
         if let Some(pointer) = guard {
             self.check_nonnull(pointer);
         }
-        let operands: Vec<Operand> = values.iter().map(|a| a.op.clone()).collect();
+        let operands: Vec<Operand> = values.iter().map(|a| self.out_of_hold(a.op.clone())).collect();
         let is_void = self.is_void(func.ret);
         let (raw, wanted) = match dest {
             None => (None, None),
@@ -169,6 +169,18 @@ impl<'t> Lower<'t, '_> {
             let into = func.into.and_then(|p| values.get(p as usize)).map(|a| a.source.clone());
             let value = self.with_bounds(Operand::local(raw), into, e.ty.ty, func.abi == Abi::C);
             self.assign(Place::local(dest), Rvalue::Use(value));
+        }
+    }
+
+    /// An argument that waited in an unnamed variable leaves that.
+    fn out_of_hold(&mut self, arg: Operand) -> Operand {
+        match &arg {
+            Operand::Move(place) if place.as_local().is_some_and(|l| self.unnamed.values().any(|&held| held == l)) => {
+                let ty = self.operand_ty(&arg);
+                let value = self.move_place(place.clone(), ty);
+                self.operand_of(value, ty)
+            }
+            _ => arg,
         }
     }
 

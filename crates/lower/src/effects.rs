@@ -2,7 +2,7 @@
 
 use typing::tree::{self, Block, Body, BorrowKind, Expr, ExprKind, LocalId, ReceiveOn, Stmt, StmtKind};
 pub(crate) use typing::walk::root;
-use typing::walk::{children, init_children, stmt_children, Part};
+use typing::walk::{children, init_children, may_leave_in, stmt_children, Part};
 
 /// Whether evaluating `e` may change variables or memory.
 pub(crate) fn has_effects(e: &Expr) -> bool {
@@ -42,14 +42,30 @@ pub(crate) fn allocates(e: &Expr) -> bool {
     found
 }
 
-/// The unnamed locals that evaluating `e` initialises: compound literals, and what `a ?: b` holds.
-/// Those in statements of a statement expression belong to these.
-pub(crate) fn unnamed_locals(e: &Expr) -> Vec<LocalId> {
+/// What an expression holds while it is evaluated, without a name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Unnamed<'t> {
+    /// A compound literal, or what `a ?: b` holds.
+    Local(LocalId),
+    /// A value of which a part is used, `f()` in `f().x`, or an argument that waits for another, in
+    /// which control may leave.
+    Value(&'t Expr),
+}
+
+/// What evaluating `e` holds. What statements of a statement expression hold belongs to these.
+pub(crate) fn unnamed(e: &Expr) -> Vec<Unnamed<'_>> {
     let mut found = vec![];
     let mut work = vec![e];
     while let Some(e) = work.pop() {
         match &*e.kind {
-            ExprKind::CompoundLit(l, _) | ExprKind::CondOmitted(l, ..) => found.push(*l),
+            ExprKind::CompoundLit(l, _) | ExprKind::CondOmitted(l, ..) => found.push(Unnamed::Local(*l)),
+            ExprKind::Field(base, _) if !base.is_place() && !matches!(&*base.kind, ExprKind::Field(..)) => {
+                found.push(Unnamed::Value(base));
+            }
+            ExprKind::Call(_, _, args) => {
+                let last = args.iter().skip(1).rposition(may_leave_in).map_or(0, |n| n + 1);
+                found.extend(args.iter().take(last).map(Unnamed::Value));
+            }
             ExprKind::StmtExpr(..) => continue,
             _ => {}
         }

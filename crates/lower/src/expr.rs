@@ -21,6 +21,10 @@ impl<'t> Lower<'t, '_> {
     /// The value as an operand that is good until the expressions `later` have been evaluated.
     pub fn operand_before(&mut self, e: &'t Expr, later: &[&'t Expr]) -> Operand {
         let op = self.operand(e);
+        if let (Some(&local), Operand::Move(_)) = (self.unnamed.get(&std::ptr::from_ref(e)), &op) {
+            self.hold_value(local, op);
+            return Operand::Move(Place::local(local));
+        }
         let Some(place) = op.place() else { return op };
         let PlaceBase::Local(local) = place.base else { return self.freeze(op) };
         if self.body.locals.get(local.0 as usize).is_some_and(|d| d.kind == LocalKind::Temp) {
@@ -105,6 +109,10 @@ impl<'t> Lower<'t, '_> {
             }
             ExprKind::Builtin(..) if self.is_void(e.ty.ty) => {
                 self.builtin(e);
+            }
+            // What nothing takes stays where it is.
+            ExprKind::Move(place) => {
+                self.place(place, Use::Read);
             }
             // `share(p);` gives `p` up also if nothing takes the shared pointer.
             ExprKind::Convert(..) if !mir::ty::owns(&self.program.types, e.ty.ty) => {

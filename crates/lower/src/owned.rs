@@ -273,7 +273,21 @@ impl<'t> Lower<'t, '_> {
 
     /// Whether the local, no pointer followed, has slots.
     pub fn has_slots(&self, local: Local) -> bool {
-        !self.body.unchecked && !self.slots_in(&Place::local(local), self.local_ty(local)).is_empty()
+        self.type_has_slots(self.local_ty(local))
+    }
+
+    /// Whether a variable of the type has slots.
+    pub fn type_has_slots(&self, ty: Ty) -> bool {
+        !self.body.unchecked && !self.slots_in(&Place::local(Local(0)), ty).is_empty()
+    }
+
+    /// The local's slots hold nothing.
+    pub fn clear_slots(&mut self, local: Local) {
+        if self.has_slots(local) {
+            for slot in self.slots_in(&Place::local(local), self.local_ty(local)) {
+                self.fill_zero(slot);
+            }
+        }
     }
 
     /// The local's slots free what they hold when it ends.
@@ -293,8 +307,11 @@ impl<'t> Lower<'t, '_> {
         }
     }
 
-    /// The end of a local with slots.
+    /// Frees what the slots of a local hold: at its end, and before it is filled anew.
     pub fn drop_slots(&mut self, local: Local) {
+        if !self.has_slots(local) {
+            return;
+        }
         let ty = self.local_ty(local);
         for slot in self.slots_in(&Place::local(local), ty) {
             self.emit(StmtKind::DropSlot(slot));

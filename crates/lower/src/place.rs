@@ -5,7 +5,7 @@ use crate::builder::Lower;
 use crate::effects;
 use mir::ir::*;
 use source::Span;
-use typing::tree::{Expr, ExprKind};
+use typing::tree::{Expr, ExprKind, Init};
 use typing::types::*;
 
 /// From this size on a null pointer plus an offset may miss the trap page.
@@ -94,7 +94,7 @@ impl<'t> Lower<'t, '_> {
             ExprKind::StrLit(s) => PreparedKind::Base(PlaceBase::Str(*s)),
             ExprKind::CompoundLit(l, init) => {
                 let local = self.local(*l);
-                self.init_place(&Place::local(local), e.ty, init, false);
+                self.compound_literal(local, e.ty, init);
                 PreparedKind::Base(PlaceBase::Local(local))
             }
             ExprKind::Deref(p) => match self.decayed(p) {
@@ -122,13 +122,41 @@ impl<'t> Lower<'t, '_> {
             _ => {
                 // A record value used as a place: `f().x`.
                 let value = self.operand(e);
-                let temp = self.temp(e.ty.ty);
-                self.assign(Place::local(temp), Rvalue::Use(value));
-                PreparedKind::Base(PlaceBase::Local(temp))
+                let local = match self.unnamed.get(&std::ptr::from_ref(e)) {
+                    // What is only looked at has another owner.
+                    Some(&local) if matches!(value, Operand::Move(_)) => local,
+                    _ => self.temp(e.ty.ty),
+                };
+                self.hold_value(local, value);
+                PreparedKind::Base(PlaceBase::Local(local))
             }
         };
         self.leave(saved);
         Prepared { kind, qty: e.ty, span: e.span, is_unsafe: e.is_unsafe }
+    }
+
+    /// An unnamed variable gets a value. Its slots may hold what an earlier round of a loop left.
+    pub fn hold_value(&mut self, local: Local, value: Operand) {
+        if self.unnamed.values().any(|&held| held == local) {
+            self.drop_slots(local);
+        }
+        self.assign(Place::local(local), Rvalue::Use(value));
+    }
+
+    /// A compound literal. Its slots may hold what an earlier round of a loop left there.
+    fn compound_literal(&mut self, local: Local, ty: Qty, init: &'t Init) {
+        if !self.has_slots(local) || !self.program.types.needs_init(ty.ty) {
+            self.drop_slots(local);
+            self.clear_slots(local);
+            return self.init_place(&Place::local(local), ty, init, false);
+        }
+        // A pointer to it never finds null in them.
+        let temp = self.temp(ty.ty);
+        self.fill_zero(Place::local(temp));
+        self.init_place(&Place::local(temp), ty, init, true);
+        let value = self.give(temp);
+        self.drop_slots(local);
+        self.assign(Place::local(local), Rvalue::Use(value));
     }
 
     fn index_value(&mut self, index: &'t Expr, later: bool) -> Operand {

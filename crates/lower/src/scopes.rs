@@ -167,9 +167,16 @@ impl<'t> Lower<'t, '_> {
             node = self.lives[node].parent;
         }
         for node in entered.into_iter().rev() {
-            if let Item::Local(local) = self.lives[node].item {
-                self.emit(StmtKind::StorageLive(local));
-                self.zero_uninitialised(local);
+            match self.lives[node].item {
+                Item::Local(local) => {
+                    self.emit(StmtKind::StorageLive(local));
+                    self.zero_uninitialised(local);
+                }
+                // A named one has its value before it is used, or is refused.
+                Item::Slots(local) if self.body.locals.get(local.0 as usize).is_some_and(|d| d.name.is_none()) => {
+                    self.clear_slots(local);
+                }
+                _ => {}
             }
         }
     }

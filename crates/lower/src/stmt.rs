@@ -1,6 +1,6 @@
 //! Statements and control flow.
 
-use crate::builder::{Frame, Jump, Lower, Switch};
+use crate::builder::{Binding, Frame, Jump, Lower, Switch};
 use crate::effects;
 use crate::place::Use;
 use crate::scopes::{Item, LiveNode};
@@ -200,7 +200,7 @@ impl<'t> Lower<'t, '_> {
                 None => break,
                 Some(next) => match &next.kind {
                     // A condition with locals of its own is a statement in its branch.
-                    Tree::If(c, ..) if effects::unnamed_locals(c).is_empty() => at = next,
+                    Tree::If(c, ..) if self.unnamed_in(c).is_empty() => at = next,
                     _ => {
                         self.sub_stmt(next);
                         self.end_branch(next, join, join);
@@ -230,13 +230,37 @@ impl<'t> Lower<'t, '_> {
         self.frames.pop();
     }
 
+    /// What evaluating the expression holds in unnamed locals.
+    fn unnamed_in(&self, e: &'t Expr) -> Vec<effects::Unnamed<'t>> {
+        let mut found = effects::unnamed(e);
+        found.retain(|held| match held {
+            effects::Unnamed::Local(_) => true,
+            effects::Unnamed::Value(e) => self.type_has_slots(e.ty.ty),
+        });
+        found
+    }
+
     /// Brings the unnamed locals of an expression to life, before its statement and so on every
-    /// path through it.
+    /// path through it. Their slots are empty until then, as not every path fills them.
     pub fn declare_unnamed(&mut self, e: &'t Expr) {
-        for id in effects::unnamed_locals(e) {
-            let local = self.local(id);
+        for held in self.unnamed_in(e) {
+            let local = match held {
+                effects::Unnamed::Local(id) => self.local(id),
+                effects::Unnamed::Value(e) => self.unnamed_value(e),
+            };
             self.declare_live(local);
+            self.clear_slots(local);
+            self.keep_slots(local);
         }
+    }
+
+    /// The variable for a value that a part is used of.
+    fn unnamed_value(&mut self, e: &'t Expr) -> Local {
+        let local = Local(self.body.locals.len() as u32);
+        let decl = LocalDecl { kind: LocalKind::Var, ..LocalDecl::temp(e.ty.ty, self.scope, e.span) };
+        self.body.locals.push(decl);
+        self.unnamed.insert(std::ptr::from_ref(e), local);
+        local
     }
 
     /// A statement that is a part of another: as if in braces.
@@ -409,11 +433,10 @@ impl<'t> Lower<'t, '_> {
     fn end_binding(&mut self) {
         let nesting = self.nesting;
         let Some(switch) = self.switches.last_mut() else { return };
-        if let Some((binding, _)) = switch.binding.take_if(|(_, at)| *at == nesting) {
-            if binding == self.live {
-                let parent = self.lives[binding].parent;
-                self.unwind(parent);
-                self.live = parent;
+        if let Some(binding) = switch.binding.take_if(|binding| binding.nesting == nesting) {
+            if binding.live == self.live {
+                self.unwind(binding.before);
+                self.live = binding.before;
             }
         }
     }
@@ -437,11 +460,8 @@ impl<'t> Lower<'t, '_> {
         }
         if let (Some((id, bind)), Some((place, _))) = (binding, place) {
             let local = self.local(id);
+            let before = self.live;
             self.declare_live(local);
-            let (bound, nesting) = (self.live, self.nesting);
-            if let Some(switch) = self.switches.last_mut() {
-                switch.binding = Some((bound, nesting));
-            }
             let payload = place.then(Proj::Field(member));
             let span = self.body.locals.get(local.0 as usize).map_or(self.span, |decl| decl.span);
             let saved = self.enter(span, self.is_unsafe);
@@ -451,7 +471,14 @@ impl<'t> Lower<'t, '_> {
                 Bind::Borrow(kind, ty) => Rvalue::Borrow(kind, payload, ty),
             };
             self.assign(Place::local(local), value);
+            if bind == Bind::Move {
+                self.keep_slots(local);
+            }
             self.leave(saved);
+            let binding = Binding { before, live: self.live, nesting: self.nesting };
+            if let Some(switch) = self.switches.last_mut() {
+                switch.binding = Some(binding);
+            }
         }
     }
 

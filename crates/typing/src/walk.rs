@@ -302,8 +302,14 @@ fn stmt_uses(local: LocalId, s: &Stmt, found: &mut OwnUse) {
 
 /// Whether control may leave the initialiser in the middle: it has a statement expression.
 pub fn may_leave(init: &Init) -> bool {
-    let mut work = vec![];
-    init_children(init, &mut |e| work.push(e));
+    let mut found = false;
+    init_children(init, &mut |e| found = found || may_leave_in(e));
+    found
+}
+
+/// Whether control may leave the expression in the middle.
+pub fn may_leave_in(e: &Expr) -> bool {
+    let mut work = vec![e];
     while let Some(e) = work.pop() {
         if matches!(&*e.kind, ExprKind::StmtExpr(..)) {
             return true;

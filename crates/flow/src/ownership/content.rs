@@ -40,6 +40,10 @@ impl Ownership<'_> {
             return;
         }
         let Some((node, behind)) = self.owner_of(place) else { return };
+        if s.of(node) == UNSET && !behind {
+            // The first part of an aggregate that gets its value part by part.
+            s.set_one(node, NULL, 0);
+        }
         if s.of(node) & (MOVED | UNSET) != 0 {
             return;
         }

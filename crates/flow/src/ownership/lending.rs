@@ -90,6 +90,8 @@ impl Ownership<'_> {
     fn conflict(&self, s: &State, at: Point, doing: Doing, held: &Held) -> bool {
         let loan = held.loan;
         match (doing, held.node) {
+            // The address of a number in a path leads to nothing else (`Paths`).
+            (_, Some(lent)) if loan.form == Form::Address && self.paths.nodes[lent].owned => false,
             (Doing::Changed(node), Some(lent)) => self.overlap(lent, node),
             // A view sees into slots. Arrays are not paths: their loans are found by the place.
             (Doing::SlotChanged(place, node), lent) => {

@@ -76,16 +76,52 @@ fn lent_to_calls(body: &Body) -> FxHashSet<Local> {
     lent
 }
 
+/// The variables to which a pointer may lead that can reach what they own: those whose address is
+/// taken, unless it is of numbers in them only. A pointer to a number, or to an element of an array
+/// of numbers, stays within that field, and `container_of` finds no struct by it.
+fn reached(program: &Program, body: &Body) -> FxHashSet<Local> {
+    let is_number =
+        |ty: Ty| matches!(program.types.kind(ty), TyKind::Bool | TyKind::Int(_) | TyKind::Float(_) | TyKind::Enum(_));
+    let is_apart = |place: &Place| {
+        let in_struct = |n: usize| {
+            let record = prefix_ty(program, body, place, n).ok().and_then(|q| program.types.as_record(q.ty));
+            record.is_some_and(|id| program.types.record(id).kind == RecordKind::Struct)
+        };
+        let field = place.proj.iter().take_while(|step| step.is_field()).count();
+        let ty = prefix_ty(program, body, place, field).map_or(program.types.common.error, |q| q.ty);
+        let ty = match program.types.kind(ty) {
+            TyKind::Array { elem, .. } => elem.ty,
+            _ => ty,
+        };
+        field > 0 && (0..field).all(in_struct) && is_number(ty)
+    };
+    let (mut apart, mut reached) = (FxHashSet::default(), FxHashSet::default());
+    for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
+        let address = stmt.kind.value().and_then(Rvalue::as_address_of);
+        if let Some((local, place)) = address.and_then(|place| Some((place.local_part()?, place))) {
+            let set = if is_apart(place) { &mut apart } else { &mut reached };
+            set.insert(local);
+        }
+        if stmt.kind.as_asm().is_some() {
+            stmt_places(&stmt.kind, &mut |place, _| reached.extend(place.base_local()));
+        }
+    }
+    let taken = body.locals.iter().enumerate().filter(|(_, decl)| decl.address_taken);
+    let taken = taken.map(|(n, _)| Local(n as u32));
+    taken.filter(|local| reached.contains(local) || !apart.contains(local)).collect()
+}
+
 impl Paths {
     pub fn new(program: &Program, body: &Body) -> Paths {
         let mut paths = Paths::default();
         let cursors = cursors(body);
         let lent = lent_to_calls(body);
+        let reached = reached(program, body);
         for (n, decl) in body.locals.iter().enumerate() {
             let local = Local(n as u32);
             let owned = owns(&program.types, decl.ty.ty) && !lent.contains(&local);
             let is_array = matches!(program.types.kind(decl.ty.ty), TyKind::Array { .. });
-            if !is_array && (owned && !decl.address_taken || cursors.contains(&local)) {
+            if !is_array && (owned && !reached.contains(&local) || cursors.contains(&local)) {
                 paths.add(None, None, local, decl.ty.ty, owned, &program.types);
             }
         }
@@ -482,11 +518,11 @@ pub(crate) fn cursors(body: &Body) -> Vec<Local> {
 }
 
 /// Whether a value of the type must be released by its holder; what arrays hold does not count,
-/// since they release it themselves.
+/// since they release it themselves, but for those in members of unions, which nothing releases.
 pub(crate) fn owes_release(types: &TypeStore, ty: Ty) -> bool {
     match types.kind(ty) {
         TyKind::Array { .. } => false,
-        TyKind::Record(r) => {
+        TyKind::Record(r) if types.record(*r).kind == RecordKind::Struct => {
             let fields = types.records.get(r.0 as usize).and_then(|record| record.fields.clone());
             fields.is_some_and(|fields| fields.iter().any(|f| owes_release(types, f.ty.ty)))
         }
