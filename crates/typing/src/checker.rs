@@ -154,8 +154,10 @@ pub struct Checker<'a> {
     pub(crate) read_only: ReadOnly,
     /// Type arguments that were not complete where they were written.
     pub(crate) open_arguments: Vec<OpenArgument>,
-    /// By statement: whether something in it assigns a field (`spread_counts.rs`).
+    /// By statement: whether something in it assigns a field of such a name (`spread_counts.rs`).
     pub(crate) stores_fields: FxHashMap<Span, bool>,
+    /// Names of the fields of structs in which something is `counted_by` a field.
+    pub(crate) counted_fields: FxHashSet<Symbol>,
     /// Errors that were not reported because they are muted.
     pub(crate) muted_errors: u32,
     /// Errors that were found, also those that are told by an earlier report.
@@ -209,6 +211,7 @@ impl<'a> Checker<'a> {
             read_only: ReadOnly::default(),
             open_arguments: vec![],
             stores_fields: FxHashMap::default(),
+            counted_fields: FxHashSet::default(),
             muted_errors: 0,
             mistakes: 0,
         }
