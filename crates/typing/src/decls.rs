@@ -281,7 +281,7 @@ impl Checker<'_> {
                 codes::INITIALISER,
                 d.declarator.span,
                 "`auto` stands for the whole type: it declares plain names",
-                &format!("write `auto {} = ...`, or the type", name.name),
+                format!("write `auto {} = ...`, or the type", name.name),
             );
             self.poison(Some(name));
             return None;
