@@ -38,10 +38,21 @@ pub fn without_casts(e: &Expr) -> &Expr {
 /// The operands of an expression. None of what is not evaluated (`sizeof e`, `typeof`), and none of
 /// statement expressions, whose statements are a block of their own.
 pub fn operands(e: &Expr) -> Vec<&Expr> {
+    let mut all = vec![];
+    each_operand(e, &mut |operand| all.push(operand));
+    all
+}
+
+/// Goes over the same.
+pub fn each_operand<'a>(e: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
     match &e.kind {
-        ExprKind::Call { callee, args, .. } => std::iter::once(&**callee).chain(args).collect(),
+        ExprKind::Call { callee, args, .. } => {
+            visit(callee);
+            args.iter().for_each(visit);
+        }
         ExprKind::Index(a, b) | ExprKind::Binary(_, a, b) | ExprKind::Assign(_, a, b) | ExprKind::Comma(a, b) => {
-            vec![a, b]
+            visit(a);
+            visit(b);
         }
         ExprKind::Dot(a, _)
         | ExprKind::Arrow(a, _)
@@ -52,17 +63,21 @@ pub fn operands(e: &Expr) -> Vec<&Expr> {
         | ExprKind::VaArg(a, _)
         | ExprKind::ConvertVector(a, _)
         | ExprKind::Start(a)
-        | ExprKind::Spawn(a, _) => vec![a],
-        ExprKind::Cond(c, a, b) => std::iter::once(&**c).chain(a.iter().map(|a| &**a)).chain([&**b]).collect(),
-        ExprKind::ChooseExpr(c, a, b) => vec![c, a, b],
-        ExprKind::CompoundLit(_, items, _) => items.iter().flat_map(|item| initialisers(&item.init)).collect(),
-        ExprKind::Generic(_, cases) => cases.iter().map(|(_, e)| e).collect(),
+        | ExprKind::Spawn(a, _) => visit(a),
+        ExprKind::Cond(c, a, b) => {
+            visit(c);
+            a.iter().for_each(|a| visit(a));
+            visit(b);
+        }
+        ExprKind::ChooseExpr(c, a, b) => [c, a, b].into_iter().for_each(|e| visit(e)),
+        ExprKind::CompoundLit(_, items, _) => items.iter().for_each(|item| each_initialiser(&item.init, visit)),
+        ExprKind::Generic(_, cases) => cases.iter().for_each(|(_, e)| visit(e)),
         ExprKind::New(new) => match &new.form {
             NewForm::Init(items) | NewForm::Flexible(items) => {
-                items.iter().flat_map(|item| initialisers(&item.init)).collect()
+                items.iter().for_each(|item| each_initialiser(&item.init, visit));
             }
-            NewForm::Array(n) => vec![n],
-            NewForm::Zero => vec![],
+            NewForm::Array(n) => visit(n),
+            NewForm::Zero => {}
         },
         ExprKind::Ident(_)
         | ExprKind::Int(_)
@@ -81,15 +96,22 @@ pub fn operands(e: &Expr) -> Vec<&Expr> {
         | ExprKind::TypesCompatible(..)
         | ExprKind::Lengthof(_)
         | ExprKind::Unsupported(_)
-        | ExprKind::Error => vec![],
+        | ExprKind::Error => {}
     }
 }
 
 /// The expressions of an initialiser.
 pub fn initialisers(init: &Initializer) -> Vec<&Expr> {
+    let mut all = vec![];
+    each_initialiser(init, &mut |e| all.push(e));
+    all
+}
+
+/// Goes over the same.
+pub fn each_initialiser<'a>(init: &'a Initializer, visit: &mut dyn FnMut(&'a Expr)) {
     match init {
-        Initializer::Expr(e) => vec![e],
-        Initializer::List(items, _) => items.iter().flat_map(|item| initialisers(&item.init)).collect(),
+        Initializer::Expr(e) => visit(e),
+        Initializer::List(items, _) => items.iter().for_each(|item| each_initialiser(&item.init, visit)),
     }
 }
 

@@ -31,6 +31,12 @@ pub fn of_characters(wrapper: Symbol) -> Symbol {
     Symbol::new(&format!("lee_{wrapper}_characters"))
 }
 
+/// The word that a program names a function by: one of those goes by its wrapper's name.
+pub fn named_for(function: Symbol) -> &'static str {
+    let name = function.as_str();
+    name.strip_prefix("lee_").and_then(|name| name.strip_suffix("_characters")).unwrap_or(name)
+}
+
 /// Whether a function is one of those; there is one beside each wrapper, used or not.
 pub fn is_of_characters(function: Symbol) -> bool {
     function.as_str().starts_with("lee_") && function.as_str().ends_with("_characters")

@@ -93,8 +93,8 @@ impl Checker<'_> {
             return self.error_node(span);
         }
         // `signal` has a safe type without handlers: with one it is C's function.
-        let advised = trust == Trust::Trusted && self.options.advice.iter().any(|(n, _)| n == name.as_str());
-        if advised && args.iter().any(|arg| self.names_function(arg)) {
+        let handled = trust == Trust::Trusted && args.iter().any(|arg| self.names_function(arg));
+        if handled && self.has_advice(name) {
             args.iter().for_each(|arg| drop(self.value(arg)));
             self.foreign_use(name, at);
             return self.error_node(span);
@@ -137,7 +137,7 @@ impl Checker<'_> {
         };
         let wanted = expected.and_then(|ty| self.program.types.as_pointer(ty)).map(|p| p.target.ty);
         let is_char = wanted.is_some_and(|ty| matches!(self.kind(ty), TyKind::Int(IntKind::Char)));
-        self.wrapper_of_characters(function.name).filter(|_| is_char).unwrap_or(id)
+        Some(function.name).filter(|_| is_char).and_then(|name| self.wrapper_of_characters(name)).unwrap_or(id)
     }
 
     /// What a wrapper of an allocator is for characters. None if the function is none.

@@ -4,6 +4,7 @@ use crate::blame::Blamed;
 use crate::codes;
 use crate::contracts::{ContractId, StateId};
 use crate::function::FnCtx;
+use crate::inferred_before::Before;
 use crate::read_only::{Learnt, ReadOnly};
 use crate::records::OpenArgument;
 use crate::region_names::{Protos, VariableName};
@@ -40,19 +41,26 @@ pub struct Options {
 pub fn check(unit: &ast::Unit, map: &SourceMap, options: &Options, sink: &mut Sink) -> Program {
     let mut learnt = Learnt::default();
     learnt.results = crate::results::LearntResults::new(unit, options);
+    let mut before = Before::default();
     // What is learnt about a body may matter to calls that stand before it.
     for left in (0..MAX_PASSES).rev() {
+        before.begin(&learnt);
         let mut checker = Checker::new(map, options);
-        checker.read_only.learnt = learnt;
+        checker.read_only.learnt = learnt.clone();
+        checker.before = before;
         checker.refuse_pragmas();
         checker.declare_contracts(unit);
         checker.items(&unit.items);
         checker.finish();
         checker.silence_disputed();
         match checker.learnt(left <= 1).filter(|_| left > 0) {
-            Some(more) => learnt = more,
+            Some(more) => {
+                learnt = more.after(&learnt);
+                before = checker.before;
+            }
             None => {
                 sink.all.append(&mut checker.sink.all);
+                checker.program.walked = checker.before.walked;
                 return checker.program;
             }
         }
@@ -82,6 +90,10 @@ pub struct Checker<'a> {
     pub(crate) wrappers: rustc_hash::FxHashMap<Symbol, Span>,
     /// All functions of the unit that have a body, and their text.
     pub(crate) bodies: rustc_hash::FxHashMap<Symbol, Span>,
+    /// The same functions by the words that name them: a wrapper's word names two.
+    pub(crate) body_names: FxHashMap<&'static [u8], Vec<Symbol>>,
+    /// What inference found in bodies in earlier passes.
+    pub(crate) before: Before,
     /// Structs whose size bounds need, and where.
     pub(crate) sizes_needed: Vec<(Ty, Span)>,
     /// While above zero, reports are dropped (inference rounds, unevaluated tries).
@@ -154,8 +166,10 @@ pub struct Checker<'a> {
     pub(crate) read_only: ReadOnly,
     /// Type arguments that were not complete where they were written.
     pub(crate) open_arguments: Vec<OpenArgument>,
-    /// By statement: whether something in it assigns a field (`spread_counts.rs`).
+    /// By statement: whether something in it assigns a field of such a name (`spread_counts.rs`).
     pub(crate) stores_fields: FxHashMap<Span, bool>,
+    /// Names of the fields of structs in which something is `counted_by` a field.
+    pub(crate) counted_fields: FxHashSet<Symbol>,
     /// Errors that were not reported because they are muted.
     pub(crate) muted_errors: u32,
     /// Errors that were found, also those that are told by an earlier report.
@@ -170,6 +184,8 @@ impl<'a> Checker<'a> {
             sink: Sink::default(),
             wrappers: Default::default(),
             bodies: Default::default(),
+            body_names: FxHashMap::default(),
+            before: Before::default(),
             sizes_needed: vec![],
             muted: 0,
             blamed: FxHashMap::default(),
@@ -209,6 +225,7 @@ impl<'a> Checker<'a> {
             read_only: ReadOnly::default(),
             open_arguments: vec![],
             stores_fields: FxHashMap::default(),
+            counted_fields: FxHashSet::default(),
             muted_errors: 0,
             mistakes: 0,
         }
@@ -305,7 +322,14 @@ impl<'a> Checker<'a> {
                 let wrapper = name.filter(|_| def.generics.is_some());
                 self.wrappers.extend(wrapper.map(|name| (name, def.span)));
                 self.bodies.extend(name.map(|name| (name, def.span)));
+                if let Some(name) = name {
+                    let word = syntax::wrappers::named_for(name);
+                    self.body_names.entry(word.as_bytes()).or_default().push(name);
+                }
             }
+        }
+        if !self.options.plain_c {
+            self.find_open_declarations(items);
         }
         let mut is_broken = false;
         for item in items {

@@ -42,6 +42,9 @@ impl Checker<'_> {
     /// The group that begins here, if assignments of other fields stand in it and it can be moved in
     /// front of those.
     pub(crate) fn moved_group(&mut self, stmts: &[ast::Stmt]) -> Option<Spread> {
+        if !self.may_be_counted(assignment(stmts.first()?)?.0) {
+            return None;
+        }
         let first = self.plain(stmts.first()?)?;
         if is_null(assignment(stmts.first()?)?.2) {
             return None;

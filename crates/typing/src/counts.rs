@@ -93,6 +93,9 @@ impl Checker<'_> {
             ast::ExprKind::Arrow(base, _) | ast::ExprKind::Dot(base, _) if is_pure(base) => base.span,
             _ => return None,
         };
+        if !self.may_be_counted(place) {
+            return None;
+        }
         let typed = self.tried(place);
         let ExprKind::Field(owner, n) = &*typed.kind else { return None };
         if !self.stable_base(owner) {

@@ -192,9 +192,9 @@ struct Source<'a> {
 }
 
 /// What walks over a body have found out.
-#[derive(Default)]
-struct Learned {
-    inferred: FxHashMap<Span, Inferred>,
+#[derive(Clone, Default)]
+pub(crate) struct Learned {
+    pub inferred: FxHashMap<Span, Inferred>,
     /// Parameters behind which something in a slot is lent.
     need_view: FxHashSet<LocalId>,
     /// Parameters that get the address of a local.
@@ -218,28 +218,38 @@ impl Checker<'_> {
 
     /// Checks the body and keeps it. Gives the parameters behind which something in a slot is lent.
     fn checked_body(&mut self, source: Source) -> FxHashSet<LocalId> {
-        let mut learned = Learned::default();
-        let all = [Phase::Available, Phase::Needed, Phase::Final];
-        let phases = if source.unchecked { &all[2..] } else { &all[..] };
-        for &phase in phases {
-            let muted = phase != Phase::Final;
-            self.muted += u32::from(muted);
-            let mut body = self.settled(source, phase, &mut learned);
-            self.muted -= u32::from(muted);
-            // Nothing to infer: one more walk, for the reports.
-            let known = learned.inferred.is_empty() && phase == Phase::Available;
-            if known {
-                let mut last = Learned { rebound: learned.rebound.clone(), ..Learned::default() };
-                body = self.settled(source, Phase::Final, &mut last);
-            }
-            if known || phase == Phase::Final {
-                if let Some(body) = body {
-                    self.program.functions[source.id.0 as usize].body = Some(Box::new(body));
-                }
-                break;
-            }
+        let name = self.program.functions[source.id.0 as usize].name;
+        let of = (source.def.span, name);
+        let mut learned = match source.unchecked {
+            true => Learned::default(),
+            false => self.inferred_once(of, |this| this.infer(source)),
+        };
+        // Nothing to infer: then nothing but these matters.
+        let known = learned.inferred.is_empty();
+        let mut last = match known {
+            true => Learned { rebound: learned.rebound.clone(), ..Learned::default() },
+            false => std::mem::take(&mut learned),
+        };
+        if let Some(body) = self.settled(source, Phase::Final, &mut last) {
+            self.program.functions[source.id.0 as usize].body = Some(Box::new(body));
         }
-        learned.need_view
+        if known {
+            learned.need_view
+        } else {
+            last.need_view
+        }
+    }
+
+    /// Walks over the body until nothing more is inferred, without reports.
+    fn infer(&mut self, source: Source) -> Learned {
+        let mut learned = Learned::default();
+        self.muted += 1;
+        self.settled(source, Phase::Available, &mut learned);
+        if learned.inferred.values().any(Inferred::may_lose_bounds) {
+            self.settled(source, Phase::Needed, &mut learned);
+        }
+        self.muted -= 1;
+        learned
     }
 
     /// Whether the body is accepted with this type. Nothing is reported or kept.
@@ -250,12 +260,11 @@ impl Checker<'_> {
         declared: &Declared,
         fty: &FuncTy,
     ) -> bool {
-        let mut learned = Learned::default();
+        let source = Source { id, def, declared, fty, unchecked: false };
         let before = self.muted_errors;
         self.muted += 1;
-        for phase in [Phase::Available, Phase::Needed, Phase::Final] {
-            self.settled(Source { id, def, declared, fty, unchecked: false }, phase, &mut learned);
-        }
+        let mut learned = self.infer(source);
+        self.settled(source, Phase::Final, &mut learned);
         self.muted -= 1;
         std::mem::replace(&mut self.muted_errors, before) == 0
     }

@@ -77,6 +77,12 @@ impl Inferred {
         self.back && self.reads && self.assigned && self.terminated && !self.avail && self.fixed.is_none()
     }
 
+    /// Whether it may have fewer bounds where those are looked for that are needed than where those
+    /// are that are there. If no local may, the last walk of the one is the first of the other.
+    pub(crate) fn may_lose_bounds(&self) -> bool {
+        self.bounds && self.avail && self.fixed.is_none()
+    }
+
     /// The ownership that what is known gives.
     fn ownership(&self) -> Own {
         match self.owned {

@@ -242,6 +242,15 @@ impl TypeStore {
         }
     }
 
+    /// Whether a field of the type says by which other it is counted.
+    pub fn is_counted(&self, ty: Ty) -> bool {
+        match self.kind(ty) {
+            TyKind::Ptr(p) => matches!(p.bounds, Bounds::Counted(_)),
+            TyKind::Array { len: ArrayLen::Flexible(count), .. } => count.is_some(),
+            _ => false,
+        }
+    }
+
     /// `char`, `signed char` or `unsigned char`.
     pub fn is_character(&self, ty: Ty) -> bool {
         matches!(self.kind(ty), TyKind::Int(k) if k.is_character())

@@ -35,6 +35,7 @@ mod exprs;
 mod format;
 mod function;
 mod infer;
+mod inferred_before;
 mod init;
 pub mod layout;
 pub mod left_out;
@@ -72,6 +73,8 @@ mod va;
 pub mod vectors;
 mod void_locals;
 pub mod walk;
+#[cfg(test)]
+mod work_tests;
 
 pub use checker::{check, Options};
 pub use types::{Qty, Ty, TyKind, TypeStore};

@@ -131,7 +131,7 @@ impl Checker<'_> {
                 return self.string_literal(&ast::StrLit { encoding: ast::Encoding::None, units }, span);
             }
         }
-        if self.options.advice.iter().any(|(n, _)| n == name.as_str()) {
+        if self.has_advice(name) {
             self.foreign_use(name, span);
             self.poison_unknown(name, span);
             return self.error_node(span);
@@ -151,6 +151,12 @@ impl Checker<'_> {
         self.report(report);
         self.poison_unknown(name, span);
         self.error_node(span)
+    }
+
+    /// Whether `library/unsafe.txt` says what to use instead of the function.
+    pub(crate) fn has_advice(&self, name: Symbol) -> bool {
+        let name = name.as_str();
+        self.options.advice.iter().any(|(n, _)| n == name)
     }
 
     /// One mistake, one error. What is only tried reports nothing, so the mistake is still to come.

@@ -14,6 +14,7 @@
 //! Nothing is trusted: what was inferred is checked like what is written.
 
 use crate::checker::Checker;
+use crate::inferred_before::Facts;
 use crate::read_only::Parameter;
 use crate::tree::*;
 use crate::types::*;
@@ -52,7 +53,7 @@ impl Need {
 }
 
 /// What was learnt of parameters in earlier passes.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LearntBounds {
     needs: FxHashMap<Parameter, Need>,
     /// Calls do not bring what the body needs.
@@ -62,6 +63,17 @@ pub(crate) struct LearntBounds {
 }
 
 impl LearntBounds {
+    /// Adds what is known to the facts of each function.
+    pub(crate) fn by_function(&self, all: &mut FxHashMap<Symbol, Facts>) {
+        for ((name, at), need) in &self.needs {
+            all.entry(*name).or_default().needs.push((*at, *need));
+        }
+        all.values_mut().for_each(|facts| facts.needs.sort_unstable_by_key(|(at, _)| *at));
+        for (name, at) in &self.refused {
+            all.entry(*name).or_default().needs_refused |= Facts::bit(*at);
+        }
+    }
+
     /// What the next pass is to know, if that is something else.
     pub(crate) fn next(&self, found: &FoundBounds, addressed: &FxHashSet<Symbol>, last: bool) -> Option<LearntBounds> {
         if self.settled {
@@ -88,7 +100,7 @@ impl LearntBounds {
 /// What a pass finds.
 #[derive(Debug, Default)]
 pub(crate) struct FoundBounds {
-    needs: FxHashMap<Parameter, Need>,
+    pub needs: FxHashMap<Parameter, Need>,
     refused: FxHashSet<Parameter>,
 }
 

@@ -13,6 +13,7 @@
 //! learnt ([`Checker::learnt`]).
 
 use crate::checker::Checker;
+use crate::inferred_before::Facts;
 use crate::param_bounds::{FoundBounds, LearntBounds};
 use crate::results::{FoundResults, LearntResults};
 use crate::specs::Declared;
@@ -42,6 +43,37 @@ pub(crate) struct Learnt {
     pub results: LearntResults,
 }
 
+impl Learnt {
+    /// What is known after a pass that knew `before`, without passes that would find the same again.
+    pub fn after(mut self, before: &Learnt) -> Learnt {
+        let same = self.read_only == before.read_only
+            && self.views == before.views
+            && self.refused == before.refused
+            && self.addressed == before.addressed
+            && self.bounds == before.bounds
+            && self.results.is_but_for_waiting(&before.results);
+        if same {
+            self.results.give_up_waiting(&before.results);
+        }
+        self
+    }
+
+    /// The same by function.
+    pub fn by_function(&self) -> FxHashMap<Symbol, Facts> {
+        let mut all = FxHashMap::<Symbol, Facts>::default();
+        for (set, facts) in [
+            (&self.views, (|facts| &mut facts.views) as fn(&mut Facts) -> &mut u64),
+            (&self.read_only, |facts| &mut facts.read_only),
+            (&self.refused, |facts| &mut facts.refused),
+        ] {
+            set.iter().for_each(|(name, at)| *facts(all.entry(*name).or_default()) |= Facts::bit(*at));
+        }
+        self.bounds.by_function(&mut all);
+        self.results.by_function(&mut all);
+        all
+    }
+}
+
 /// What this pass over the unit finds.
 #[derive(Debug, Default)]
 pub(crate) struct ReadOnly {
@@ -53,8 +85,10 @@ pub(crate) struct ReadOnly {
     pub results: FoundResults,
     /// Where the argument at hand is passed to.
     pub passing: Option<Parameter>,
+    /// Parameters of which a body that is watched asked whether they are read-only.
+    pub asked_of: FxHashSet<Parameter>,
     /// Read-only parameters.
-    found: FxHashSet<Parameter>,
+    pub found: FxHashSet<Parameter>,
     /// Parameters whose body is accepted with `view` there, and where it passes the view on to:
     /// whether those are read-only is not known yet.
     waiting: FxHashMap<Parameter, FxHashSet<Parameter>>,
@@ -249,6 +283,18 @@ impl Checker<'_> {
         fty: &FuncTy,
         views: &[usize],
     ) -> Option<FxHashSet<Parameter>> {
+        let name = self.program.functions[id.0 as usize].name;
+        self.tried_before((def.span, name), views, |this| this.try_views_now(id, def, declared, fty, views))
+    }
+
+    fn try_views_now(
+        &mut self,
+        id: FuncId,
+        def: &ast::FunctionDef,
+        declared: &Declared,
+        fty: &FuncTy,
+        views: &[usize],
+    ) -> Option<FxHashSet<Parameter>> {
         let written = self.program.functions[id.0 as usize].ty;
         let fty = views.iter().fold(fty.clone(), |fty, &at| self.with_view(&fty, at));
         self.program.functions[id.0 as usize].ty = self.types().intern(TyKind::Func(std::rc::Rc::new(fty.clone())));
@@ -285,6 +331,12 @@ impl Checker<'_> {
             passed.insert(parameter);
             return true;
         }
+        self.knows_reader(parameter)
+    }
+
+    /// Whether the parameter is known to be read-only: that it was asked matters in the end.
+    pub(crate) fn knows_reader(&mut self, parameter: Parameter) -> bool {
+        self.read_only.asked_of.insert(parameter);
         let known = self.read_only.learnt.read_only.contains(&parameter) || self.read_only.found.contains(&parameter);
         match known {
             true => self.read_only.used.insert(parameter),

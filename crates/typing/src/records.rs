@@ -559,6 +559,10 @@ impl Checker<'_> {
         record.align = align;
         record.foreign = place.foreign;
         record.exists = exists;
+        if fields.iter().any(|field| self.program.types.is_counted(field.ty.ty)) {
+            self.counted_fields.extend(fields.iter().filter_map(|field| field.name));
+        }
+        let record = &mut self.program.types.records[id.0 as usize];
         record.fields = Some(Rc::new(fields));
         if let Some(&generic) = self.program.types.instance_of.get(&id) {
             self.types().complete_instances(generic);

@@ -19,6 +19,7 @@
 //! written.
 
 use crate::checker::{Checker, Options};
+use crate::inferred_before::Facts;
 use crate::param_bounds::callers_are_seen;
 use crate::tree::*;
 use crate::types::*;
@@ -49,16 +50,46 @@ pub(crate) struct LearntResults {
 /// What a pass finds.
 #[derive(Debug, Default)]
 pub(crate) struct FoundResults {
-    into: FxHashMap<Symbol, Points>,
+    pub into: FxHashMap<Symbol, Points>,
     wanted: FxHashSet<Symbol>,
     /// What a `return` needs was left to the next pass.
-    postponed: bool,
+    pub postponed: bool,
+    /// It mattered whether something has waited, or may wait.
+    pub waits: bool,
 }
 
 impl LearntResults {
     /// What is known before the first pass.
     pub fn new(unit: &ast::Unit, options: &Options) -> LearntResults {
         LearntResults { returned: returned(unit, options), ..LearntResults::default() }
+    }
+
+    /// Whether they are the same but for how long results have waited.
+    pub fn is_but_for_waiting(&self, other: &LearntResults) -> bool {
+        *self == LearntResults { waited: self.waited, ..other.clone() }
+    }
+
+    /// Whether nothing has waited yet, and whether something may still wait: no more is asked of how
+    /// long it was.
+    pub fn patience(&self) -> (bool, bool) {
+        (self.waited == 0, self.waited < MOST_WAITS)
+    }
+
+    /// `self` is known after a pass that knew `before`. If they differ only in how long results have
+    /// waited, and no pass asks for the difference, the next ones would find the same until nothing
+    /// may wait any more. So that is what the next one knows.
+    pub fn give_up_waiting(&mut self, before: &LearntResults) {
+        if self.waited != before.waited && self.patience() == before.patience() {
+            self.waited = MOST_WAITS;
+        }
+    }
+
+    /// Adds what is known to the facts of each function.
+    pub fn by_function(&self, all: &mut FxHashMap<Symbol, Facts>) {
+        self.into.iter().for_each(|(name, at)| all.entry(*name).or_default().into = Some(*at));
+        self.refused.iter().for_each(|name| all.entry(*name).or_default().result_refused = true);
+        self.wanted.iter().for_each(|name| all.entry(*name).or_default().result_wanted = true);
+        self.returned.iter().for_each(|(name, from)| all.entry(*name).or_default().returned.clone_from(from));
     }
 
     /// What the next pass is to know, if that is something else.
@@ -109,7 +140,7 @@ fn returned(unit: &ast::Unit, options: &Options) -> FxHashMap<Symbol, Vec<u32>> 
 
 /// Where the values of a pointer lead.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Points {
+pub(crate) enum Points {
     /// All are null.
     Nowhere,
     /// Into the object of this parameter, as it was passed.
@@ -244,6 +275,7 @@ impl Checker<'_> {
     /// inferred of it. Whether to wait for what the first pass finds.
     pub(crate) fn postpones_result(&mut self) -> bool {
         let ours = self.function_at_hand().is_some_and(|f| f.linkage == Linkage::Internal && f.trust == Trust::Checked);
+        self.read_only.results.waits |= ours;
         let waits = ours && self.read_only.learnt.results.waited == 0 && !self.options.words_wanted;
         self.read_only.results.postponed |= waits;
         waits
@@ -264,8 +296,10 @@ impl Checker<'_> {
 
     /// The same, or whether that is not known yet.
     pub(crate) fn result_may_have_bounds(&mut self, e: &Expr) -> bool {
-        let early = self.read_only.learnt.results.waited < MOST_WAITS && self.result_of(e).is_some();
-        let waits = early && !self.options.words_wanted;
+        let is_result = self.result_of(e).is_some();
+        self.read_only.results.waits |= is_result;
+        let early = self.read_only.learnt.results.waited < MOST_WAITS;
+        let waits = early && is_result && !self.options.words_wanted;
         self.read_only.results.postponed |= waits;
         self.want_result(e) || waits
     }

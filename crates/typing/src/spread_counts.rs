@@ -97,18 +97,25 @@ impl Checker<'_> {
         group
     }
 
-    /// Whether something in the statement assigns a field. Asked of each statement in each round, for
-    /// all that stands in it.
+    /// Whether something in the statement assigns a field that may be a counted pointer or a count.
+    /// Asked of each statement in each round, for all that stands in it.
     fn stores_fields(&mut self, stmt: &ast::Stmt) -> bool {
         if let Some(&known) = self.stores_fields.get(&stmt.span) {
             return known;
         }
         let mut found = vec![];
-        let found = stored_fields(stmt, 0, &mut found).is_some() && !found.is_empty();
+        let found = !self.counted_fields.is_empty()
+            && stored_fields(stmt, 0, &mut found).is_some()
+            && found.iter().any(|place| self.may_be_counted(place));
         if stmt.span != Span::NONE {
             self.stores_fields.insert(stmt.span, found);
         }
         found
+    }
+
+    /// Whether a struct with counted pointers has a field of the name.
+    pub(crate) fn may_be_counted(&self, place: &ast::Expr) -> bool {
+        field_of(place).is_some_and(|name| self.counted_fields.contains(&name))
     }
 
     fn group(&mut self, stmts: &[ast::Stmt]) -> Option<Spread> {
@@ -855,7 +862,7 @@ fn stored_in<'a>(e: &'a ast::Expr, found: &mut Vec<&'a ast::Expr>) {
         _ => None,
     };
     found.extend(changed.map(|place| &**place).filter(|place| field_of(place).is_some()));
-    visit::operands(e).into_iter().for_each(|e| stored_in(e, found));
+    visit::each_operand(e, &mut |e| stored_in(e, found));
 }
 
 /// `++` and `--`
@@ -907,7 +914,7 @@ fn names_in(e: &ast::Expr, names: &mut Vec<Symbol>) {
     if let ExprKind::Ident(name) = e.kind {
         names.push(name);
     }
-    visit::operands(e).into_iter().for_each(|e| names_in(e, names));
+    visit::each_operand(e, &mut |e| names_in(e, names));
 }
 
 fn base_of(place: &ast::Expr) -> Option<&ast::Expr> {

@@ -126,6 +126,7 @@ impl Checker<'_> {
     /// A statement; `None` if it leaves nothing.
     pub(crate) fn stmt(&mut self, stmt: &ast::Stmt) -> Option<Stmt> {
         let span = stmt.span;
+        self.before.walked += 1;
         let kind = match &stmt.kind {
             ast::StmtKind::Empty => StmtKind::Empty,
             ast::StmtKind::Expr(e) => self.expr_stmt(e),

@@ -42,6 +42,8 @@ pub struct Program {
     pub c_text: crate::vectors::CText,
     /// The functions whose bodies were checked, in order.
     pub checked: Vec<Checked>,
+    /// How many statements were walked through, in all passes over the unit.
+    pub walked: u64,
 }
 
 /// A function whose body was checked.
