@@ -87,6 +87,8 @@ impl Machine<'_> {
                 b's' => {
                     let address = next()?.0.addr();
                     let text = match (address, spec.precision) {
+                        // What glibc prints where C leaves it open.
+                        (0, Some(n)) if n < b"(null)".len() => vec![],
                         (0, _) => b"(null)".to_vec(),
                         (_, Some(n)) => self.string_within(address, n as u64)?,
                         _ => self.string(address)?,

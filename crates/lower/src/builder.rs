@@ -1,6 +1,7 @@
 //! The state of lowering one function, and the small steps that all else is made of.
 
 use crate::effects;
+use crate::place::only_read;
 use crate::scopes::LiveNode;
 use mir::effects::PartMut;
 use mir::ir::{self, *};
@@ -319,7 +320,7 @@ impl<'t, 'p> Lower<'t, 'p> {
         let lent =
             value.as_borrow().is_some_and(|(kind, ..)| kind.is_for_call()) || value.same_address().is_some_and(of);
         self.lent.extend(place.as_local().filter(|&local| lent && self.is_temp(local)));
-        let stored = self.looking(place, value);
+        let stored = self.looking(place, only_read(value));
         self.emit(stored);
     }
 

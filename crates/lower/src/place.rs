@@ -434,3 +434,36 @@ pub fn looked_at(value: &Operand) -> Operand {
         Operand::Copy(_) | Operand::Const(_) => value.clone(),
     }
 }
+
+/// A value with looks at what it is computed of and does not hold: what is compared, tested or measured
+/// stays where it is, so that its loss is reported.
+pub fn only_read(value: Rvalue) -> Rvalue {
+    match value {
+        Rvalue::Unary(op, a) => Rvalue::Unary(op, looked_at(&a)),
+        Rvalue::Binary(op, a, b, ty) => Rvalue::Binary(op, looked_at(&a), looked_at(&b), ty),
+        Rvalue::Difference(a, b) => Rvalue::Difference(looked_at(&a), looked_at(&b)),
+        Rvalue::Remaining(a) => Rvalue::Remaining(looked_at(&a)),
+        Rvalue::Measure(a) => Rvalue::Measure(looked_at(&a)),
+        Rvalue::Truth(a) => Rvalue::Truth(looked_at(&a)),
+        Rvalue::Use(_)
+        | Rvalue::Numeric(..)
+        | Rvalue::Bits(..)
+        | Rvalue::AddrOf(_)
+        | Rvalue::MakeFat { .. }
+        | Rvalue::Part(..)
+        | Rvalue::MakeTypedVoid(..)
+        | Rvalue::Offset(..)
+        | Rvalue::MakeCounted { .. }
+        | Rvalue::Clamp(_)
+        | Rvalue::CountArith(..)
+        | Rvalue::BlockSize(_)
+        | Rvalue::Alloc { .. }
+        | Rvalue::Borrow(..)
+        | Rvalue::Retain(_)
+        | Rvalue::NewKey(..)
+        | Rvalue::Tag(_)
+        | Rvalue::VaArg(..)
+        | Rvalue::Builtin(..)
+        | Rvalue::LabelAddr(..) => value,
+    }
+}
