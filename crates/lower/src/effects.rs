@@ -1,6 +1,7 @@
 //! What evaluating an expression may change, found by looking at the tree.
 
 use typing::tree::{self, Block, Body, BorrowKind, Expr, ExprKind, LocalId, ReceiveOn, Stmt, StmtKind};
+use typing::types::{RecordKind, TyKind, TypeStore};
 pub(crate) use typing::walk::root;
 use typing::walk::{children, init_children, may_leave_in, stmt_children, Part};
 
@@ -108,41 +109,77 @@ fn waited_for(on: &ReceiveOn) -> Vec<&Expr> {
 /// For each local of the body, whether its address is taken anywhere.
 pub(crate) fn address_taken(body: &Body) -> Vec<bool> {
     let mut taken = vec![false; body.locals.len()];
-    block(&body.block, &mut taken);
+    block(&body.block, &mut |place| {
+        if let Some(of) = root(place).and_then(|l| taken.get_mut(l.0 as usize)) {
+            *of = true;
+        }
+    });
     taken
 }
 
-fn mark(place: &Expr, taken: &mut [bool]) {
-    if let Some(slot) = root(place).and_then(|l| taken.get_mut(l.0 as usize)) {
-        *slot = true;
-    }
+/// The same, but for addresses of numbers, and of arrays of numbers, in structs: what a struct owns
+/// is not reached by these.
+pub(crate) fn reached(body: &Body, types: &TypeStore) -> Vec<bool> {
+    let mut reached = vec![false; body.locals.len()];
+    block(&body.block, &mut |place| {
+        if let Some(of) = root(place).filter(|_| !is_apart(place, types)).and_then(|l| reached.get_mut(l.0 as usize)) {
+            *of = true;
+        }
+    });
+    reached
 }
 
-fn block(b: &Block, taken: &mut [bool]) {
+/// Whether a place is a number, or an array of numbers, in structs.
+fn is_apart(place: &Expr, types: &TypeStore) -> bool {
+    let ty = match types.kind(place.ty.ty) {
+        TyKind::Array { elem, .. } => elem.ty,
+        _ => place.ty.ty,
+    };
+    let is_number = matches!(types.kind(ty), TyKind::Bool | TyKind::Int(_) | TyKind::Float(_) | TyKind::Enum(_));
+    let mut at = place;
+    // An element of such an array.
+    if let ExprKind::IndexArray(base, _) = &*at.kind {
+        at = base;
+    }
+    let mut fields = 0;
+    while let ExprKind::Field(base, _) = &*at.kind {
+        let record = types.as_record(base.ty.ty).map(|id| types.record(id).kind);
+        if record != Some(RecordKind::Struct) {
+            return false;
+        }
+        fields += 1;
+        at = base;
+    }
+    is_number && fields > 0 && matches!(*at.kind, ExprKind::Local(_) | ExprKind::CompoundLit(..))
+}
+
+type Found<'a> = dyn FnMut(&Expr) + 'a;
+
+fn block(b: &Block, found: &mut Found) {
     for s in &b.stmts {
-        stmt(s, taken);
+        stmt(s, found);
     }
 }
 
-fn expr(e: &Expr, taken: &mut [bool]) {
+fn expr(e: &Expr, found: &mut Found) {
     // A work list: chains of operators may be as long as a file.
     let mut work = vec![e];
     while let Some(e) = work.pop() {
         match &*e.kind {
-            ExprKind::AddrOf(place) | ExprKind::Decay(place) => mark(place, taken),
-            ExprKind::StmtExpr(b, _) => block(b, taken),
+            ExprKind::AddrOf(place) | ExprKind::Decay(place) => found(place),
+            ExprKind::StmtExpr(b, _) => block(b, found),
             _ => {}
         }
         children(e, &mut |child| work.push(child));
     }
 }
 
-fn stmt(s: &Stmt, taken: &mut [bool]) {
+fn stmt(s: &Stmt, found: &mut Found) {
     if let tree::StmtKind::Asm(asm) = &s.kind {
-        asm.outputs.iter().for_each(|(_, _, e)| mark(e, taken));
+        asm.outputs.iter().for_each(|(_, _, e)| found(e));
     }
     stmt_children(s, &mut |part| match part {
-        Part::Expr(e) => expr(e, taken),
-        Part::Stmt(s) => stmt(s, taken),
+        Part::Expr(e) => expr(e, found),
+        Part::Stmt(s) => stmt(s, found),
     });
 }

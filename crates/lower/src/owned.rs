@@ -228,6 +228,9 @@ impl<'t> Lower<'t, '_> {
         if self.body.unchecked || place.base_local().is_none() {
             return !self.body.unchecked;
         }
+        if place.base_local().is_some_and(|local| self.reached.contains(&local)) {
+            return true;
+        }
         for (n, step) in place.proj.iter().enumerate() {
             let owned_path = match step {
                 // What lies in a member of a union is not a path of its own.
@@ -273,12 +276,14 @@ impl<'t> Lower<'t, '_> {
 
     /// Whether the local, no pointer followed, has slots.
     pub fn has_slots(&self, local: Local) -> bool {
-        self.type_has_slots(self.local_ty(local))
+        self.reached.contains(&local) || self.type_has_slots(self.local_ty(local))
     }
 
     /// Whether a variable of the type has slots.
     pub fn type_has_slots(&self, ty: Ty) -> bool {
-        !self.body.unchecked && !self.slots_in(&Place::local(Local(0)), ty).is_empty()
+        let mut found = vec![];
+        self.add_slots(&Place::local(Local(0)), ty, &mut found, 0);
+        !self.body.unchecked && !found.is_empty()
     }
 
     /// The local's slots hold nothing.
@@ -318,8 +323,11 @@ impl<'t> Lower<'t, '_> {
         }
     }
 
-    /// The arrays of owned values in a place, not through pointers.
+    /// The arrays of owned values in a place, not through pointers; all of a variable that is a slot.
     fn slots_in(&self, place: &Place, ty: Ty) -> Vec<Place> {
+        if place.as_local().is_some_and(|local| self.reached.contains(&local)) {
+            return vec![place.clone()];
+        }
         let mut found = vec![];
         self.add_slots(place, ty, &mut found, 0);
         found

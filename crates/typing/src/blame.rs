@@ -3,7 +3,7 @@
 
 use crate::checker::Checker;
 use crate::tree::*;
-use source::{Diagnostic, Span};
+use source::{Applicability, Diagnostic, Span};
 
 /// A report about a declaration: where it stands among the reports, and how many more uses need the
 /// same.
@@ -49,6 +49,59 @@ impl Checker<'_> {
             let uses = if more == 1 { "1 more use needs".to_string() } else { format!("{more} more uses need") };
             report.notes.push(format!("{uses} the same of this declaration"));
         }
+    }
+
+    /// Reports that a pointer is none to a string. If it is the beginning of an array that is declared
+    /// by name, the help says to declare that `null_terminated`, with the edit.
+    pub(crate) fn report_array(&mut self, e: &Expr, report: Diagnostic, otherwise: &str) {
+        if self.muted > 0 {
+            return;
+        }
+        let Some(name) = self.array_of(e) else { return self.report(report.help(otherwise)) };
+        let help = format!("declare the array `{}` `null_terminated`", self.map.snippet(name));
+        let report = report.help(help).label(name, "declared here");
+        let report = match self.after_brackets(name) {
+            Some((at, text)) => report.fix(Applicability::Likely, Span::new(at, at), text),
+            None => report,
+        };
+        self.report(report.about(name));
+    }
+
+    /// The name in the declaration of the array that a pointer was made of, perhaps with other bounds.
+    fn array_of(&self, e: &Expr) -> Option<Span> {
+        match &*e.kind {
+            ExprKind::Convert(_, inner) => self.array_of(inner),
+            ExprKind::Decay(place) => match &*place.kind {
+                ExprKind::Local(id) => Some(self.f.as_ref()?.locals.get(id.0 as usize)?.span),
+                ExprKind::Global(id) => Some(self.program.globals.get(id.0 as usize)?.span),
+                ExprKind::Field(base, n) => {
+                    let record = self.program.types.record(self.program.types.as_record(base.ty.ty)?);
+                    Some(record.fields.as_ref()?.get(*n as usize)?.span)
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Where `null_terminated` is written after `name[n]`, and how. None of arrays of arrays, and where
+    /// the brackets are not written there.
+    fn after_brackets(&self, name: Span) -> Option<(u32, &'static str)> {
+        let rest = self.map.text.get(name.hi as usize..)?;
+        let begins = |at: usize, any: &[char]| rest.get(at..).is_some_and(|rest| rest.starts_with(any));
+        let open = rest.find(|c: char| !c.is_whitespace()).filter(|&at| begins(at, &['[']))?;
+        let mut depth = 0;
+        let close = rest.char_indices().skip_while(|(at, _)| *at < open).find_map(|(at, c)| {
+            match c {
+                '[' => depth += 1,
+                ']' => depth -= 1,
+                _ => {}
+            }
+            (depth == 0).then_some(at + 1)
+        })?;
+        let next = close + rest.get(close..)?.find(|c: char| !c.is_whitespace())?;
+        let text = if next == close { " null_terminated" } else { "null_terminated " };
+        begins(next, &[';', ',', '=', ')', ':']).then_some((name.hi + next as u32, text))
     }
 
     /// The declaration that gives a pointer value its type, and behind how many pointers. None if

@@ -1219,12 +1219,12 @@ impl Checker<'_> {
                     _ if self.learn_need(e, Need::STRING) => true,
                     _ => {
                         self.passes_without(e, Need::STRING);
-                        self.error_help(
-                            codes::TERMINATOR,
-                            e.span,
-                            format!("`{}` is not null_terminated: a zero could be written over while it is read as a string", self.show(e.ty.ty)),
-                            "declare the array `null_terminated`, allocate it with `malloc` or `new char[n]`, or take the parameter as `fat`",
+                        let message = format!(
+                            "`{}` is not null_terminated: a zero could be written over while it is read as a string",
+                            self.show(e.ty.ty)
                         );
+                        let help = "declare the array `null_terminated`, allocate it with `malloc` or `new char[n]`, or take the parameter as `fat`";
+                        self.report_array(e, Diagnostic::error(codes::TERMINATOR, e.span, message), help);
                         false
                     }
                 }
@@ -1258,12 +1258,10 @@ impl Checker<'_> {
                 if why == Why::Arg {
                     self.passes_without(e, Need::OBJECT);
                 }
-                self.error_help(
-                    codes::TERMINATOR,
-                    e.span,
-                    format!("`{}` is not known to be a string object (`fat null_terminated`)", self.show(e.ty.ty)),
-                    "string objects come from `malloc`, `new char[n]` and arrays declared `null_terminated`",
-                );
+                let message =
+                    format!("`{}` is not known to be a string object (`fat null_terminated`)", self.show(e.ty.ty));
+                let help = "string objects come from `malloc`, `new char[n]` and arrays declared `null_terminated`";
+                self.report_array(e, Diagnostic::error(codes::TERMINATOR, e.span, message), help);
                 false
             }
             _ => true,

@@ -49,11 +49,13 @@ impl Checked {
         let found = if broken { None } else { Some(pipeline::trees(&map, &settings, &mut sink)) };
         let typed = |d: &&Diagnostic| d.level == Level::Error && !is_of_flow(d);
         let types = sink.all.iter().filter(typed).count();
+        // What says what to write elsewhere is dealt with next.
+        let left = sink.all.iter().filter(typed).filter(|d| d.fixes.is_empty()).count();
         let paths = sink.all.iter().filter(|d| d.level == Level::Error).count();
         let (stage, errors, trees) = match found {
             None => (3, paths, None),
             Some(Err(_)) => (2, usize::MAX, None),
-            Some(Ok(trees)) if types > 0 => (1, types, Some(trees)),
+            Some(Ok(trees)) if types > 0 => (1, left, Some(trees)),
             Some(Ok(trees)) => (0, paths, Some(trees)),
         };
         let lines = map.text.lines().count();
