@@ -151,6 +151,11 @@ impl<'t> Lower<'t, '_> {
             return self.init_place(&Place::local(local), ty, init, false);
         }
         // A pointer to it never finds null in them.
+        self.replace_slots(local, ty, init);
+    }
+
+    /// A variable gets another value, which is whole before what its slots hold is freed.
+    pub fn replace_slots(&mut self, local: Local, ty: Qty, init: &'t Init) {
         let temp = self.temp(ty.ty);
         self.fill_zero(Place::local(temp));
         self.init_place(&Place::local(temp), ty, init, true);

@@ -172,11 +172,15 @@ impl<'t> Lower<'t, '_> {
             Some(init) => {
                 // What uses the variable's address before it is whole, or leaves in the middle,
                 // finds zeros.
-                let early =
-                    walk::own_use(id, init) != walk::OwnUse::None || self.has_slots(local) && walk::may_leave(init);
+                let (own, slots) = (walk::own_use(id, init) != walk::OwnUse::None, self.has_slots(local));
+                let early = own || slots && walk::may_leave(init);
                 let early = early && self.is_aggregate(ty.ty) && !self.body.unchecked;
                 if early {
                     self.fill_zero(Place::local(local));
+                }
+                if early && own && slots && self.program.types.as_record(ty.ty).is_some() {
+                    // What the initialiser itself stores there is freed.
+                    return self.replace_slots(local, ty, init);
                 }
                 self.init_place(&Place::local(local), ty, init, early);
             }

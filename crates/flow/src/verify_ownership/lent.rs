@@ -173,9 +173,13 @@ impl Walker<'_> {
         let begun = |cursor: &Local| {
             m.storage.contains_key(cursor) && !Self::cells_in(m, &(Base::Local(*cursor), vec![])).is_empty()
         };
-        let over =
-            |(cursor, over): &(Local, Place)| is_related(over, place) && self.is_owned_path(over) && begun(cursor);
-        if !self.cursors.is_empty() && self.cursors.iter().any(over) && self.is_owned_path(place) {
+        // What may be reached by an address is in a slot.
+        let is_path = |place: &Place| {
+            let decl = place.base_local().and_then(|local| self.body.locals.get(local.0 as usize));
+            self.is_owned_path(place) && decl.is_some_and(|decl| !decl.address_taken)
+        };
+        let over = |(cursor, over): &(Local, Place)| is_related(over, place) && is_path(over) && begun(cursor);
+        if !self.cursors.is_empty() && self.cursors.iter().any(over) && is_path(place) {
             self.wrong("uses the place of a cursor");
         }
     }
