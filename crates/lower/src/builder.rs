@@ -198,6 +198,7 @@ impl<'t, 'p> Lower<'t, 'p> {
                 kind: if is_param { LocalKind::Param } else { LocalKind::Var },
                 scope: ScopeId(0),
                 address_taken: self.taken.get(i).copied().unwrap_or(false),
+                slot: false,
                 heap: local.heap,
                 align: local.align,
                 span: local.span,
@@ -211,6 +212,9 @@ impl<'t, 'p> Lower<'t, 'p> {
                 |n: &usize| self.body.locals.get(*n).is_some_and(|d| mir::ty::owns(&self.program.types, d.ty.ty));
             let reached = (0..reached.len()).filter(|n| reached.get(*n) == Some(&true)).filter(owns);
             self.reached = reached.map(|n| Local(n as u32)).collect();
+            for (n, decl) in self.body.locals.iter_mut().enumerate() {
+                decl.slot = self.reached.contains(&Local(n as u32));
+            }
         }
         let arrived: Vec<Operand> = (0..self.tree.params).map(|i| Operand::local(Local(i))).collect();
         for i in counted {

@@ -125,6 +125,9 @@ pub struct LocalDecl {
     pub scope: ScopeId,
     /// Whether its address is taken anywhere (`AddrOf`).
     pub address_taken: bool,
+    /// Whether what it owns may be reached by an address of it: then it is a slot. (Addresses that
+    /// the code which is left takes count in any case.)
+    pub slot: bool,
     /// Annotated `@heap`.
     pub heap: bool,
     /// `alignas`
@@ -145,6 +148,7 @@ impl LocalDecl {
             kind: LocalKind::Temp,
             scope,
             address_taken: false,
+            slot: false,
             heap: false,
             align: None,
             span,

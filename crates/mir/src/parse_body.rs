@@ -132,6 +132,7 @@ impl Parser<'_> {
             kind,
             scope: ScopeId(0),
             address_taken: false,
+            slot: false,
             heap: false,
             align: None,
             span: Span::NONE,
@@ -141,6 +142,7 @@ impl Parser<'_> {
             match self.word()? {
                 "scope" => decl.scope = ScopeId(self.number()?),
                 "address" => decl.address_taken = true,
+                "slot" => decl.slot = true,
                 "heap" => decl.heap = true,
                 "align" => decl.align = Some(self.number()?),
                 other => return self.error(format!("`{other}` says nothing about a local")),

@@ -200,6 +200,7 @@ impl Printer<'_> {
         write_qty(out, &self.program.types, decl.ty);
         let _ = write!(out, " scope {}", decl.scope.0);
         out.push_str(if decl.address_taken { " address" } else { "" });
+        out.push_str(if decl.slot { " slot" } else { "" });
         out.push_str(if decl.heap { " heap" } else { "" });
         if let Some(align) = decl.align {
             let _ = write!(out, " align {align}");

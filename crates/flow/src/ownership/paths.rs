@@ -95,20 +95,17 @@ fn reached(program: &Program, body: &Body) -> FxHashSet<Local> {
         };
         field > 0 && (0..field).all(in_struct) && is_number(ty)
     };
-    let (mut apart, mut reached) = (FxHashSet::default(), FxHashSet::default());
+    let slots = body.locals.iter().enumerate().filter(|(_, decl)| decl.slot);
+    let mut reached: FxHashSet<Local> = slots.map(|(n, _)| Local(n as u32)).collect();
     for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
         let address = stmt.kind.value().and_then(Rvalue::as_address_of);
-        if let Some((local, place)) = address.and_then(|place| Some((place.local_part()?, place))) {
-            let set = if is_apart(place) { &mut apart } else { &mut reached };
-            set.insert(local);
-        }
+        reached.extend(address.filter(|place| !is_apart(place)).and_then(Place::local_part));
         if stmt.kind.as_asm().is_some() {
             stmt_places(&stmt.kind, &mut |place, _| reached.extend(place.base_local()));
         }
     }
-    let taken = body.locals.iter().enumerate().filter(|(_, decl)| decl.address_taken);
-    let taken = taken.map(|(n, _)| Local(n as u32));
-    taken.filter(|local| reached.contains(local) || !apart.contains(local)).collect()
+    reached.retain(|local| body.locals.get(local.0 as usize).is_some_and(|decl| decl.address_taken));
+    reached
 }
 
 impl Paths {

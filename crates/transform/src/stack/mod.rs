@@ -328,6 +328,7 @@ fn new_cell(types: &mut TypeStore, body: &mut Body, site: &Site) -> Local {
         kind: LocalKind::Cell,
         scope: ScopeId(0),
         address_taken: true,
+        slot: false,
         heap: false,
         align: Some(ALIGN),
         span: site.span,
