@@ -257,10 +257,7 @@ impl<'a> Emitter<'_, 'a> {
             },
             simple: None,
             anonymous: None,
-            narrow: field.width.is_some_and(|width| {
-                let all = types.layout(field.ty.ty).map_or(0, |layout| 8 * layout.size);
-                u64::from(width) < all
-            }),
+            narrow: types.narrow(&field).is_some(),
             ..loc
         };
         if name.is_empty() {

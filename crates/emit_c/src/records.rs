@@ -234,7 +234,7 @@ fn field_text(c: &mut CTypes, field: &Field, name: &str, union: bool, dependenci
     }
     let mut out = format!("{}{};", c.word(field.ty, 0, name, Consts::Drop), attributes_text(field));
     // The other words follow at once.
-    let packed = if field.packed { " __attribute__((packed))" } else { "" };
+    let packed = packed_text(field);
     for (n, suffix) in suffixes(words).iter().enumerate() {
         let _ = write!(out, " {}{packed};", c.word(field.ty, n + 1, &format!("{name}{suffix}"), Consts::Drop));
     }
@@ -246,8 +246,16 @@ fn field_text(c: &mut CTypes, field: &Field, name: &str, union: bool, dependenci
     }
 }
 
+fn packed_text(field: &Field) -> &'static str {
+    if field.packed {
+        " __attribute__((packed))"
+    } else {
+        ""
+    }
+}
+
 fn attributes_text(field: &Field) -> String {
-    let packed = if field.packed { " __attribute__((packed))" } else { "" };
+    let packed = packed_text(field);
     field.align.map_or(packed.to_string(), |a| format!("{packed} __attribute__((aligned({a})))"))
 }
 

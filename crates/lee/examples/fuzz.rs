@@ -4,7 +4,8 @@
 //!
 //!     fuzz [--seconds N] [--seed N] [--run N] [--compile-every N] [FILE...]
 //!
-//! FILEs are run as they are, without mutation; `--run` takes one program of a seed, by its number in a report.
+//! FILEs are run as they are, without mutation; `--run` takes one program of a seed, by its number
+//! in a report.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use driver::home::files_below;

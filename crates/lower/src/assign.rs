@@ -143,12 +143,8 @@ impl<'t> Lower<'t, '_> {
     fn in_field(&mut self, id: RecordId, n: u32, value: Operand) -> Operand {
         let record = self.program.types.record(id);
         let Some(field) = record.fields.as_ref().and_then(|fields| fields.get(n as usize)) else { return value };
-        let (ty, width) = (field.ty.ty, field.width);
-        let kind = self.program.types.as_int(ty);
-        let (Some(width), Some(kind)) = (width, kind) else { return value };
-        if matches!(self.program.types.kind(ty), TyKind::Bool) || u64::from(width) >= 8 * kind.size() {
-            return value;
-        }
+        let ty = field.ty.ty;
+        let Some((width, kind)) = self.program.types.narrow(field) else { return value };
         let c = self.common();
         let (wide, bits) = match (kind.size() > 8, kind.signed()) {
             (true, _) => (ty, 8 * kind.size()),

@@ -37,8 +37,6 @@ pub(crate) struct Lower<'t, 'p> {
     pub locals: Vec<Local>,
     /// Tree locals whose address is taken.
     pub taken: Vec<bool>,
-    /// Those of them that own something which may be reached by that: they are slots.
-    pub reached: FxHashSet<Local>,
     /// Labels: block and what is live there, once seen.
     pub labels: Vec<(Option<BlockId>, Option<usize>)>,
     /// Jumps to labels, finished at the end.
@@ -150,7 +148,6 @@ impl<'t, 'p> Lower<'t, 'p> {
             lives: vec![LiveNode::root()],
             locals: vec![],
             taken: effects::address_taken(tree),
-            reached: FxHashSet::default(),
             labels: vec![(None, None); tree.labels.len()],
             gotos: vec![],
             frames: vec![],
@@ -208,12 +205,8 @@ impl<'t, 'p> Lower<'t, 'p> {
         }
         if !self.body.unchecked && self.taken.contains(&true) {
             let reached = effects::reached(self.tree, &self.program.types);
-            let owns =
-                |n: &usize| self.body.locals.get(*n).is_some_and(|d| mir::ty::owns(&self.program.types, d.ty.ty));
-            let reached = (0..reached.len()).filter(|n| reached.get(*n) == Some(&true)).filter(owns);
-            self.reached = reached.map(|n| Local(n as u32)).collect();
-            for (n, decl) in self.body.locals.iter_mut().enumerate() {
-                decl.slot = self.reached.contains(&Local(n as u32));
+            for (decl, reached) in self.body.locals.iter_mut().zip(reached) {
+                decl.slot = reached && mir::ty::owns(&self.program.types, decl.ty.ty);
             }
         }
         let arrived: Vec<Operand> = (0..self.tree.params).map(|i| Operand::local(Local(i))).collect();

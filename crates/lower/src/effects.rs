@@ -135,7 +135,6 @@ fn is_apart(place: &Expr, types: &TypeStore) -> bool {
         TyKind::Array { elem, .. } => elem.ty,
         _ => place.ty.ty,
     };
-    let is_number = matches!(types.kind(ty), TyKind::Bool | TyKind::Int(_) | TyKind::Float(_) | TyKind::Enum(_));
     let mut at = place;
     // An element of such an array.
     if let ExprKind::IndexArray(base, _) = &*at.kind {
@@ -150,7 +149,7 @@ fn is_apart(place: &Expr, types: &TypeStore) -> bool {
         fields += 1;
         at = base;
     }
-    is_number && fields > 0 && matches!(*at.kind, ExprKind::Local(_) | ExprKind::CompoundLit(..))
+    types.is_number(ty) && fields > 0 && matches!(*at.kind, ExprKind::Local(_) | ExprKind::CompoundLit(..))
 }
 
 type Found<'a> = dyn FnMut(&Expr) + 'a;

@@ -228,7 +228,7 @@ impl<'t> Lower<'t, '_> {
         if self.body.unchecked || place.base_local().is_none() {
             return !self.body.unchecked;
         }
-        if place.base_local().is_some_and(|local| self.reached.contains(&local)) {
+        if place.base_local().is_some_and(|local| self.is_reached(local)) {
             return true;
         }
         for (n, step) in place.proj.iter().enumerate() {
@@ -274,9 +274,21 @@ impl<'t> Lower<'t, '_> {
         }
     }
 
+    /// Whether the local is a slot: what it owns may be reached by its address.
+    fn is_reached(&self, local: Local) -> bool {
+        self.body.locals.get(local.0 as usize).is_some_and(|decl| decl.slot)
+    }
+
     /// Whether the local, no pointer followed, has slots.
     pub fn has_slots(&self, local: Local) -> bool {
-        self.reached.contains(&local) || self.type_has_slots(self.local_ty(local))
+        !self.slots_of(local).is_empty()
+    }
+
+    fn slots_of(&self, local: Local) -> Vec<Place> {
+        match self.body.unchecked {
+            true => vec![],
+            false => self.slots_in(&Place::local(local), self.local_ty(local)),
+        }
     }
 
     /// Whether a variable of the type has slots.
@@ -288,10 +300,8 @@ impl<'t> Lower<'t, '_> {
 
     /// The local's slots hold nothing.
     pub fn clear_slots(&mut self, local: Local) {
-        if self.has_slots(local) {
-            for slot in self.slots_in(&Place::local(local), self.local_ty(local)) {
-                self.fill_zero(slot);
-            }
+        for slot in self.slots_of(local) {
+            self.fill_zero(slot);
         }
     }
 
@@ -314,18 +324,15 @@ impl<'t> Lower<'t, '_> {
 
     /// Frees what the slots of a local hold: at its end, and before it is filled anew.
     pub fn drop_slots(&mut self, local: Local) {
-        if !self.has_slots(local) {
-            return;
-        }
-        let ty = self.local_ty(local);
-        for slot in self.slots_in(&Place::local(local), ty) {
+        for slot in self.slots_of(local) {
             self.emit(StmtKind::DropSlot(slot));
         }
     }
 
-    /// The arrays of owned values in a place, not through pointers; all of a variable that is a slot.
+    /// The arrays of owned values in a place, not through pointers; all of a variable that is a
+    /// slot.
     fn slots_in(&self, place: &Place, ty: Ty) -> Vec<Place> {
-        if place.as_local().is_some_and(|local| self.reached.contains(&local)) {
+        if place.as_local().is_some_and(|local| self.is_reached(local)) {
             return vec![place.clone()];
         }
         let mut found = vec![];

@@ -440,8 +440,8 @@ pub fn looked_at(value: &Operand) -> Operand {
     }
 }
 
-/// A value with looks at what it is computed of and does not hold: what is compared, tested or measured
-/// stays where it is, so that its loss is reported.
+/// A value with looks at what it is computed of and does not hold: what is compared, tested or
+/// measured stays where it is, so that its loss is reported.
 pub fn only_read(value: Rvalue) -> Rvalue {
     match value {
         Rvalue::Unary(op, a) => Rvalue::Unary(op, looked_at(&a)),

@@ -51,7 +51,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Reports that a pointer is none to a string. If it is the beginning of an array that is declared
+    /// Reports that a pointer does not lead to a string. If it was made of an array that is declared
     /// by name, the help says to declare that `null_terminated`, with the edit.
     pub(crate) fn report_array(&mut self, e: &Expr, report: Diagnostic, otherwise: &str) {
         if self.muted > 0 {
@@ -67,25 +67,21 @@ impl Checker<'_> {
         self.report(report.about(name));
     }
 
-    /// The name in the declaration of the array that a pointer was made of, perhaps with other bounds.
+    /// The name in the declaration of the array that a pointer was made of, perhaps with other
+    /// bounds.
     fn array_of(&self, e: &Expr) -> Option<Span> {
         match &*e.kind {
             ExprKind::Convert(_, inner) => self.array_of(inner),
-            ExprKind::Decay(place) => match &*place.kind {
-                ExprKind::Local(id) => Some(self.f.as_ref()?.locals.get(id.0 as usize)?.span),
-                ExprKind::Global(id) => Some(self.program.globals.get(id.0 as usize)?.span),
-                ExprKind::Field(base, n) => {
-                    let record = self.program.types.record(self.program.types.as_record(base.ty.ty)?);
-                    Some(record.fields.as_ref()?.get(*n as usize)?.span)
-                }
+            ExprKind::Decay(place) => match self.declaration_of_place(place)? {
+                (name, 0) => Some(name),
                 _ => None,
             },
             _ => None,
         }
     }
 
-    /// Where `null_terminated` is written after `name[n]`, and how. None of arrays of arrays, and where
-    /// the brackets are not written there.
+    /// Where `null_terminated` is written after `name[n]`, and how. `None` for arrays of arrays, and
+    /// where the brackets stand elsewhere.
     fn after_brackets(&self, name: Span) -> Option<(u32, &'static str)> {
         let rest = self.map.text.get(name.hi as usize..)?;
         let begins = |at: usize, any: &[char]| rest.get(at..).is_some_and(|rest| rest.starts_with(any));

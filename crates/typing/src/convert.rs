@@ -278,9 +278,9 @@ impl Checker<'_> {
         self.convert(Conv::Numeric, e, to)
     }
 
-    /// The bits of a bit-field that is read, of a value's member, or assigned; compilers disagree on what
-    /// `x++` and statement expressions give.
-    fn bit_field_width(&self, e: &Expr) -> Option<u32> {
+    /// The bits of a bit-field, of one that is read or assigned, and of a value's member. Compilers
+    /// disagree on what `x++` and statement expressions give.
+    pub(crate) fn bit_field_width(&self, e: &Expr) -> Option<u32> {
         let (base, n) = match &*e.kind {
             ExprKind::Load(place) | ExprKind::Assign(place, _) | ExprKind::AssignOp(_, _, place, _) => {
                 return self.bit_field_width(place);

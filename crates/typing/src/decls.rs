@@ -35,7 +35,8 @@ pub(crate) fn is_inferred(decl: &ast::Decl) -> bool {
     variables && matches!(decl.specs.ty, ast::TypeSpec::Infer)
 }
 
-/// The qualifiers that a declaration gives a variable of an inferred type: those of the value do not count.
+/// The qualifiers that a declaration gives a variable of an inferred type. Those of the value do not
+/// count.
 pub(crate) fn declared_quals(decl: &ast::Decl) -> Quals {
     let written = decl.specs.quals;
     Quals {

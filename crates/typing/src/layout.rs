@@ -49,15 +49,20 @@ impl TypeStore {
         }
     }
 
-    /// What member `n` of a record holds of a number that is stored there: a bit-field keeps its lowest
-    /// bits.
+    /// The bits of a bit-field that has fewer than its type, and its type. A `bool` is 0 or 1 in any
+    /// number of bits.
+    pub fn narrow(&self, field: &Field) -> Option<(u32, IntKind)> {
+        let (width, kind) = (field.width?, self.as_int(field.ty.ty)?);
+        let is_bool = matches!(self.kind(field.ty.ty), TyKind::Bool);
+        (!is_bool && width > 0 && u64::from(width) < 8 * kind.size()).then_some((width, kind))
+    }
+
+    /// What member `n` of a record holds of a number that is stored there: a bit-field keeps its
+    /// lowest bits.
     pub fn kept(&self, record: Ty, n: u64, value: i128) -> i128 {
         let fields = self.as_record(record).and_then(|id| self.record(id).fields.as_ref());
-        let Some(field) = fields.and_then(|fields| fields.get(n as usize)) else { return value };
-        let (Some(width), Some(kind)) = (field.width, self.as_int(field.ty.ty)) else { return value };
-        if matches!(self.kind(field.ty.ty), TyKind::Bool) || !(1..128).contains(&width) {
-            return value;
-        }
+        let field = fields.and_then(|fields| fields.get(n as usize));
+        let Some((width, kind)) = field.and_then(|field| self.narrow(field)) else { return value };
         let away = 128 - width;
         match kind.signed() {
             true => (value << away) >> away,
@@ -249,6 +254,11 @@ impl TypeStore {
             TyKind::Array { len: ArrayLen::Flexible(count), .. } => count.is_some(),
             _ => false,
         }
+    }
+
+    /// A type of numbers, enumerations among them: a pointer to one leads to nothing else.
+    pub fn is_number(&self, ty: Ty) -> bool {
+        matches!(self.kind(ty), TyKind::Bool | TyKind::Int(_) | TyKind::Float(_) | TyKind::Enum(_))
     }
 
     /// `char`, `signed char` or `unsigned char`.

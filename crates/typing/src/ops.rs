@@ -149,7 +149,7 @@ impl Checker<'_> {
             self.error(codes::PLACE, span, "this is a value: it has no address");
             return self.error_node(span);
         }
-        if self.bit_field(&place) {
+        if self.bit_field_width(&place).is_some() {
             self.error(codes::PLACE, span, "a bit-field has no address");
             return self.error_node(span);
         }
@@ -199,13 +199,6 @@ impl Checker<'_> {
 
     fn is_default_string(&self, p: &Pointer) -> bool {
         p.target.quals.is_const && matches!(self.kind(p.target.ty), TyKind::Int(IntKind::Char))
-    }
-
-    fn bit_field(&self, place: &Expr) -> bool {
-        let ExprKind::Field(base, n) = &*place.kind else { return false };
-        let Some(id) = self.program.types.as_record(base.ty.ty) else { return false };
-        let fields = &self.program.types.record(id).fields;
-        fields.as_ref().and_then(|f| f.get(*n as usize)).is_some_and(|f| f.width.is_some())
     }
 
     /// Places whose address would let somebody break an invariant.

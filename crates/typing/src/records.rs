@@ -699,8 +699,8 @@ impl Checker<'_> {
                 let message = format!("bit-fields under `#pragma pack({limit})` are not built");
                 return self.error(codes::LATER, span, message);
             }
-            // Emitted C writes the type of such a member in place, and what is said of the member is
-            // said of its type there.
+            // Emitted C writes the type of such a member in place, so attributes of the member would be
+            // its type's.
             if field.name.is_none() {
                 let message = format!(
                     "a member without a name is not built where `#pragma pack({limit})` says less than its type"

@@ -106,7 +106,8 @@ impl Moved<'_> {
         moves.iter().filter(|(at, from)| self.is_left_empty(*at, from)).find_map(|(at, _)| self.later(*at))
     }
 
-    /// Whether the cursor may move on or end, or the place be looked at, before it gets a value again.
+    /// Whether the cursor may move on or end, or the place be looked at, before it gets a value
+    /// again.
     fn is_left_empty(&self, at: Point, from: &Place) -> bool {
         let cfg = Cfg::new(self.body);
         let mut work = vec![(at.block, at.stmt + 1)];

@@ -80,8 +80,6 @@ fn lent_to_calls(body: &Body) -> FxHashSet<Local> {
 /// taken, unless it is of numbers in them only. A pointer to a number, or to an element of an array
 /// of numbers, stays within that field, and `container_of` finds no struct by it.
 fn reached(program: &Program, body: &Body) -> FxHashSet<Local> {
-    let is_number =
-        |ty: Ty| matches!(program.types.kind(ty), TyKind::Bool | TyKind::Int(_) | TyKind::Float(_) | TyKind::Enum(_));
     let is_apart = |place: &Place| {
         let in_struct = |n: usize| {
             let record = prefix_ty(program, body, place, n).ok().and_then(|q| program.types.as_record(q.ty));
@@ -93,7 +91,7 @@ fn reached(program: &Program, body: &Body) -> FxHashSet<Local> {
             TyKind::Array { elem, .. } => elem.ty,
             _ => ty,
         };
-        field > 0 && (0..field).all(in_struct) && is_number(ty)
+        field > 0 && (0..field).all(in_struct) && program.types.is_number(ty)
     };
     let slots = body.locals.iter().enumerate().filter(|(_, decl)| decl.slot);
     let mut reached: FxHashSet<Local> = slots.map(|(n, _)| Local(n as u32)).collect();

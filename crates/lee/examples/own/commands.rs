@@ -67,8 +67,9 @@ pub fn run_for(command: &mut Command, patience: Duration) -> Outcome {
 pub fn build_sanitized(lee: &Path, cc: &str, file: &Path, program: &Path, verify: bool) -> Outcome {
     let mut command = Command::new(lee);
     // All that `undefined` has, but for `function`, since emitted prototypes of C's functions have
-    // other qualifiers; for overflow of signed numbers, which clang reports in spite of `-fwrapv` if
-    // it is named; and for pointers that pass the ends of memory and come back, which no check minds.
+    // other qualifiers; for overflow of signed numbers, which clang reports in spite of `-fwrapv`
+    // if it is named; and for pointers that pass the ends of memory and come back, which no check
+    // minds.
     let undefined = "alignment,bool,bounds,builtin,enum,integer-divide-by-zero,nonnull-attribute,null,object-size,return,returns-nonnull-attribute,shift,unreachable,vla-bound";
     command.args(["build", "-w", "--cc", cc, "--sanitize"]).arg(format!("address,{undefined}")).arg("-o");
     if verify {
