@@ -2,6 +2,7 @@
 
 use crate::builder::Lower;
 use crate::effects;
+use crate::init::Before;
 use crate::place::{const_int, looked_at, Use};
 use mir::ir::*;
 use typing::tree::{self, AllocSize, Expr, ExprKind, Init, New};
@@ -81,7 +82,7 @@ impl<'t> Lower<'t, '_> {
     /// The object is zero; the initialiser adds what is not.
     fn init_object(&mut self, object: &Operand, elem: Ty, init: &'t Init) {
         if let Some(place) = object.place() {
-            self.init_place(&place.then(Proj::Deref), Qty::plain(elem), init, true);
+            self.init_place(&place.then(Proj::Deref), Qty::plain(elem), init, Before::Zeros);
         }
     }
 

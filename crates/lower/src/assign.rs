@@ -24,8 +24,13 @@ impl<'t> Lower<'t, '_> {
             return want.then(|| Operand::local(local));
         }
         let busy = effects::has_effects(place);
-        let right = self.rvalue(value);
-        let stays = right.as_use().is_some_and(|op| !busy && self.is_simple(op));
+        // Control may leave in the place.
+        let waits = self.unnamed.contains_key(&std::ptr::from_ref(value));
+        let right = match waits {
+            true => Rvalue::Use(self.operand_before(value, &[place])),
+            false => self.rvalue(value),
+        };
+        let stays = waits || right.as_use().is_some_and(|op| !busy && self.is_simple(op));
         let right = if !stays && (busy || want || self.is_special(place)) {
             Rvalue::Use(match right.as_use() {
                 Some(op) => self.freeze(op.clone()),
@@ -36,6 +41,7 @@ impl<'t> Lower<'t, '_> {
         };
         let access = self.place(place, Use::Write);
         if let Some(op) = right.as_use().cloned() {
+            let op = self.out_of_hold(op);
             self.store(&access, op.clone());
             return want.then(|| if self.is_bit_field(&access) { Operand::Copy(access.place.clone()) } else { op });
         }

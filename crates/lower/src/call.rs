@@ -172,18 +172,6 @@ impl<'t> Lower<'t, '_> {
         }
     }
 
-    /// An argument that waited in an unnamed variable leaves that.
-    fn out_of_hold(&mut self, arg: Operand) -> Operand {
-        match &arg {
-            Operand::Move(place) if place.as_local().is_some_and(|l| self.unnamed.values().any(|&held| held == l)) => {
-                let ty = self.operand_ty(&arg);
-                let value = self.move_place(place.clone(), ty);
-                self.operand_of(value, ty)
-            }
-            _ => arg,
-        }
-    }
-
     /// A buffer as a string of which at most so many characters are read: it needs a zero only if
     /// it has fewer.
     fn string_of(&mut self, buffer: Operand, most: Operand, to: Ty) -> Operand {

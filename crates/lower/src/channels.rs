@@ -20,11 +20,12 @@ impl<'t> Lower<'t, '_> {
     pub fn send(&mut self, end: &'t Expr, message: MessageId, args: &'t [Expr]) {
         let mut values = vec![];
         for (i, arg) in args.iter().enumerate() {
-            let later: Vec<&Expr> = args.iter().skip(i + 1).collect();
+            let later: Vec<&Expr> = args.iter().skip(i + 1).chain([end]).collect();
             values.push(self.operand_before(arg, &later));
         }
         let end = self.place(end, Use::Read).place;
-        self.emit(StmtKind::Send { end, message, args: values });
+        let args = values.into_iter().map(|value| self.out_of_hold(value)).collect();
+        self.emit(StmtKind::Send { end, message, args });
     }
 
     /// `receive end.M(x);`
@@ -35,10 +36,12 @@ impl<'t> Lower<'t, '_> {
 
     /// `eset_add(set, end);`, `emap_add(set, end, value);`
     pub fn set_add(&mut self, set: &'t Expr, end: &'t Expr, value: Option<&'t Expr>) {
-        let later: Vec<&Expr> = value.into_iter().collect();
+        let later: Vec<&Expr> = value.into_iter().chain([set]).collect();
         let end = self.operand_before(end, &later);
-        let value = value.map(|value| self.operand(value));
+        let value = value.map(|value| self.operand_before(value, &[set]));
         let set = self.place(set, Use::Read).place;
+        let end = self.out_of_hold(end);
+        let value = value.map(|value| self.out_of_hold(value));
         self.emit(StmtKind::SetAdd { set, end, value });
     }
 

@@ -64,8 +64,11 @@ pub(crate) fn unnamed(e: &Expr) -> Vec<Unnamed<'_>> {
                 found.push(Unnamed::Value(base));
             }
             ExprKind::Call(_, _, args) => {
-                let last = args.iter().skip(1).rposition(may_leave_in).map_or(0, |n| n + 1);
-                found.extend(args.iter().take(last).map(Unnamed::Value));
+                let args: Vec<&Expr> = args.iter().collect();
+                found.extend(waiting(&args).into_iter().map(Unnamed::Value));
+            }
+            ExprKind::Assign(place, value) if !matches!(&*place.kind, ExprKind::Local(_)) => {
+                found.extend(waiting(&[value, place]).into_iter().map(Unnamed::Value));
             }
             ExprKind::StmtExpr(..) => continue,
             _ => {}
@@ -73,6 +76,24 @@ pub(crate) fn unnamed(e: &Expr) -> Vec<Unnamed<'_>> {
         children(e, &mut |child| work.push(child));
     }
     found
+}
+
+/// Of values that are evaluated in this order, those that wait for one in which control may leave.
+fn waiting<'t>(values: &[&'t Expr]) -> Vec<&'t Expr> {
+    let last = values.iter().skip(1).rposition(|e| may_leave_in(e)).map_or(0, |n| n + 1);
+    values.iter().take(last).copied().collect()
+}
+
+/// The values of a message, or of a member of a set, that wait for later ones.
+pub(crate) fn waiting_in(s: &Stmt) -> Vec<&Expr> {
+    match &s.kind {
+        StmtKind::Send { end, args, .. } => waiting(&args.iter().chain([end]).collect::<Vec<_>>()),
+        StmtKind::SetAdd { set, end, value } => {
+            let values: Vec<&Expr> = [Some(end), value.as_ref(), Some(set)].into_iter().flatten().collect();
+            waiting(&values)
+        }
+        _ => vec![],
+    }
 }
 
 /// The expressions of a statement that are evaluated in its own scope.

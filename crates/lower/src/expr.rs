@@ -19,6 +19,7 @@ impl<'t> Lower<'t, '_> {
     }
 
     /// The value as an operand that is good until the expressions `later` have been evaluated.
+    /// `out_of_hold` must take it then.
     pub fn operand_before(&mut self, e: &'t Expr, later: &[&'t Expr]) -> Operand {
         let op = self.operand(e);
         if let (Some(&local), Operand::Move(_)) = (self.unnamed.get(&std::ptr::from_ref(e)), &op) {
@@ -40,6 +41,18 @@ impl<'t> Lower<'t, '_> {
             self.freeze(op)
         } else {
             op
+        }
+    }
+
+    /// A value that waited in an unnamed variable leaves that, once what it waited for is known.
+    pub fn out_of_hold(&mut self, arg: Operand) -> Operand {
+        match &arg {
+            Operand::Move(place) if place.as_local().is_some_and(|l| self.unnamed.values().any(|&held| held == l)) => {
+                let ty = self.operand_ty(&arg);
+                let value = self.move_place(place.clone(), ty);
+                self.operand_of(value, ty)
+            }
+            _ => arg,
         }
     }
 

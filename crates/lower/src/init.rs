@@ -8,9 +8,20 @@ use typing::types::*;
 /// Runs of equal elements up to this length are stored one by one.
 const UNROLL: u64 = 4;
 
+/// What a place holds before its initialiser.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Before {
+    /// Anything: what the initialiser leaves out is zeroed.
+    Unknown,
+    Zeros,
+    /// Zeros, and what the initialiser itself stores there on its way.
+    Stores,
+}
+
 impl<'t> Lower<'t, '_> {
-    /// Initialises a place. `zeroed`: it is all zero already.
-    pub fn init_place(&mut self, place: &Place, ty: Qty, init: &'t Init, zeroed: bool) {
+    /// Initialises a place. An object that the initialiser itself stored there is freed when the
+    /// place gets its value (`Before::Stores`).
+    pub fn init_place(&mut self, place: &Place, ty: Qty, init: &'t Init, before: Before) {
         match init {
             Init::Expr(e) => {
                 if let Some(local) = place.as_local() {
@@ -18,39 +29,57 @@ impl<'t> Lower<'t, '_> {
                 } else {
                     let saved = self.enter(e.span, e.is_unsafe);
                     let value = self.rvalue(e);
-                    self.assign(place.clone(), value);
+                    self.init_store(place.clone(), ty.ty, value, before);
                     self.leave(saved);
                 }
             }
-            Init::Str(id) => self.init_string(place, ty, *id, zeroed),
+            Init::Str(id) => self.init_string(place, ty, *id, before),
             Init::List(items) => match self.program.types.kind(ty.ty).clone() {
-                TyKind::Record(id) => self.init_record(place, ty, id, items, zeroed),
+                TyKind::Record(id) => self.init_record(place, ty, id, items, before),
                 TyKind::Array { elem, .. } => {
-                    let zeroed = self.zero_rest(place, ty.ty, items, zeroed);
+                    let before = self.zero_rest(place, ty.ty, items, before);
                     for (i, item) in items {
-                        self.init_element(place, elem, *i, item, zeroed);
+                        self.init_element(place, elem, *i, item, before);
                     }
                 }
                 // Braces around a scalar.
                 _ => match items.first() {
-                    Some((_, inner)) => self.init_place(place, ty, inner, zeroed),
+                    Some((_, inner)) => self.init_place(place, ty, inner, before),
                     None => self.fill_zero(place.clone()),
                 },
             },
             Init::Tagged(member, inner) => {
-                if !zeroed {
+                if before == Before::Unknown {
                     self.zero_if_allowed(place, ty.ty);
                 }
-                self.emit(StmtKind::SetTag(place.clone(), *member));
+                self.init_tag(place, ty.ty, *member, before);
                 let member_ty = self.field_ty(ty, *member);
-                self.init_place(&place.then(Proj::Field(*member)), member_ty, inner, true);
+                let before = if before == Before::Unknown { Before::Zeros } else { before };
+                self.init_place(&place.then(Proj::Field(*member)), member_ty, inner, before);
             }
             Init::Repeat(lo, hi, inner) => {
                 if let TyKind::Array { elem, .. } = *self.program.types.kind(ty.ty) {
-                    self.init_repeat(place, elem, *lo, *hi, inner, zeroed);
+                    self.init_repeat(place, elem, *lo, *hi, inner, before);
                 }
             }
         }
+    }
+
+    /// One value of an initialiser, which is computed before what it replaces is freed.
+    fn init_store(&mut self, place: Place, ty: Ty, value: Rvalue, before: Before) {
+        if before != Before::Stores {
+            return self.assign(place, value);
+        }
+        let value = self.temp_of(value, ty);
+        self.before_slot_store(&place, ty);
+        self.assign(place, Rvalue::Use(value));
+    }
+
+    fn init_tag(&mut self, union: &Place, ty: Ty, member: u32, before: Before) {
+        if before == Before::Stores {
+            self.before_slot_store(union, ty);
+        }
+        self.emit(StmtKind::SetTag(union.clone(), member));
     }
 
     fn field_ty(&self, record: Qty, n: u32) -> Qty {
@@ -59,16 +88,16 @@ impl<'t> Lower<'t, '_> {
             .unwrap_or(Qty::plain(self.common().error))
     }
 
-    fn init_element(&mut self, place: &Place, elem: Qty, i: u64, item: &'t Init, zeroed: bool) {
+    fn init_element(&mut self, place: &Place, elem: Qty, i: u64, item: &'t Init, before: Before) {
         if let Init::Repeat(lo, hi, inner) = item {
-            return self.init_repeat(place, elem, *lo, *hi, inner, zeroed);
+            return self.init_repeat(place, elem, *lo, *hi, inner, before);
         }
         let index = self.size(i);
-        self.init_place(&place.then(Proj::Index(index)), elem, item, zeroed);
+        self.init_place(&place.then(Proj::Index(index)), elem, item, before);
     }
 
     /// Elements `lo..=hi` get one value.
-    fn init_repeat(&mut self, place: &Place, elem: Qty, lo: u64, hi: u64, inner: &'t Init, zeroed: bool) {
+    fn init_repeat(&mut self, place: &Place, elem: Qty, lo: u64, hi: u64, inner: &'t Init, before: Before) {
         if hi < lo {
             return;
         }
@@ -83,7 +112,7 @@ impl<'t> Lower<'t, '_> {
         if hi - lo < UNROLL {
             for i in lo..=hi {
                 let index = self.size(i);
-                self.init_repeated(&place.then(Proj::Index(index)), elem, inner, value.clone(), zeroed);
+                self.init_repeated(&place.then(Proj::Index(index)), elem, inner, value.clone(), before);
             }
             return;
         }
@@ -97,28 +126,28 @@ impl<'t> Lower<'t, '_> {
         let more = self.temp_of(Rvalue::Binary(BinOp::Le, Operand::local(i), last, ulong), int);
         self.set_term(TermKind::If(more, inside, exit));
         self.start(inside);
-        self.init_repeated(&place.then(Proj::Index(Operand::local(i))), elem, inner, value, zeroed);
+        self.init_repeated(&place.then(Proj::Index(Operand::local(i))), elem, inner, value, before);
         let one = self.size(1);
         self.assign(Place::local(i), Rvalue::Binary(BinOp::Add, Operand::local(i), one, ulong));
         self.goto_and_start(head, exit);
     }
 
-    fn init_repeated(&mut self, place: &Place, elem: Qty, inner: &'t Init, value: Option<Operand>, zeroed: bool) {
+    fn init_repeated(&mut self, place: &Place, elem: Qty, inner: &'t Init, value: Option<Operand>, before: Before) {
         match value {
-            Some(value) => self.assign(place.clone(), Rvalue::Use(value)),
-            None => self.init_place(place, elem, inner, zeroed),
+            Some(value) => self.init_store(place.clone(), elem.ty, Rvalue::Use(value), before),
+            None => self.init_place(place, elem, inner, before),
         }
     }
 
     /// A character array from a literal, cut or padded with zeros.
-    fn init_string(&mut self, place: &Place, ty: Qty, id: StrId, zeroed: bool) {
+    fn init_string(&mut self, place: &Place, ty: Qty, id: StrId, before: Before) {
         let units = self.program.strings.get(id.0 as usize).map_or(0, |s| s.units.len() as u64);
         let TyKind::Array { elem, len, .. } = *self.program.types.kind(ty.ty) else { return };
         let count = match len {
             ArrayLen::Const(n) => units.min(n),
             _ => units,
         };
-        if !zeroed {
+        if before != Before::Zeros {
             self.fill_zero(place.clone());
         }
         // Zeros at the end are there already.
@@ -136,14 +165,13 @@ impl<'t> Lower<'t, '_> {
         self.emit(StmtKind::CopyElements { to, from, count });
     }
 
-    /// Zeroes an aggregate unless the list covers it; returns whether what the list leaves out is
-    /// zero.
-    fn zero_rest(&mut self, place: &Place, ty: Ty, items: &[(u64, Init)], zeroed: bool) -> bool {
-        if zeroed || self.covers(ty, items) {
-            return zeroed;
+    /// Zeroes an aggregate unless the list covers it; returns what is in it then.
+    fn zero_rest(&mut self, place: &Place, ty: Ty, items: &[(u64, Init)], before: Before) -> Before {
+        if before != Before::Unknown || self.covers(ty, items) {
+            return before;
         }
         self.fill_zero(place.clone());
-        true
+        Before::Zeros
     }
 
     fn zero_if_allowed(&mut self, place: &Place, ty: Ty) {
@@ -181,8 +209,8 @@ impl<'t> Lower<'t, '_> {
         }
     }
 
-    fn init_record(&mut self, place: &Place, ty: Qty, id: RecordId, items: &'t [(u64, Init)], zeroed: bool) {
-        let zeroed = self.zero_rest(place, ty.ty, items, zeroed);
+    fn init_record(&mut self, place: &Place, ty: Qty, id: RecordId, items: &'t [(u64, Init)], before: Before) {
+        let before = self.zero_rest(place, ty.ty, items, before);
         let Some((_, fields)) = self.fields_of(ty.ty) else { return };
         let tagged = self.program.types.record(id).kind == RecordKind::Tagged;
         let mut counted = vec![];
@@ -190,7 +218,7 @@ impl<'t> Lower<'t, '_> {
             let Some(field) = fields.get(*n as usize) else { continue };
             let target = place.then(Proj::Field(*n as u32));
             if tagged {
-                self.emit(StmtKind::SetTag(place.clone(), *n as u32));
+                self.init_tag(place, ty.ty, *n as u32, before);
             }
             match item {
                 Init::Expr(e) if self.is_counted(field.ty.ty) && self.is_fat(e.ty.ty) => {
@@ -199,11 +227,11 @@ impl<'t> Lower<'t, '_> {
                     let value = self.freeze(value);
                     let sized = self.sized(&value);
                     let word = self.address(value, field.ty.ty);
-                    self.assign(target, Rvalue::Use(word));
+                    self.init_store(target, field.ty.ty, Rvalue::Use(word), before);
                     counted.push((field.ty.ty, sized));
                     self.leave(saved);
                 }
-                _ => self.init_place(&target, field.ty, item, zeroed),
+                _ => self.init_place(&target, field.ty, item, before),
             }
         }
         self.check_counts(place, counted);

@@ -5,6 +5,7 @@
 //! own.
 
 use crate::builder::Lower;
+use crate::init::Before;
 use crate::place::{parent, Use};
 use crate::scopes::Item;
 use mir::ir::*;
@@ -176,7 +177,7 @@ impl<'t> Lower<'t, '_> {
     pub fn pack(&mut self, dest: Local, ty: Qty, regions: &[Region], init: &'t Init) {
         let place = Place::local(dest);
         self.emit(StmtKind::Pack(place.clone(), regions.to_vec()));
-        self.init_place(&place, ty, init, false);
+        self.init_place(&place, ty, init, Before::Unknown);
     }
 
     /// `unpack p as {@d, k, root};`

@@ -3,6 +3,7 @@
 
 use crate::builder::Lower;
 use crate::effects;
+use crate::init::Before;
 use mir::ir::*;
 use source::Span;
 use typing::tree::{Expr, ExprKind, Init};
@@ -148,7 +149,7 @@ impl<'t> Lower<'t, '_> {
         if !self.has_slots(local) || !self.program.types.needs_init(ty.ty) {
             self.drop_slots(local);
             self.clear_slots(local);
-            return self.init_place(&Place::local(local), ty, init, false);
+            return self.init_place(&Place::local(local), ty, init, Before::Unknown);
         }
         // A pointer to it never finds null in them.
         self.replace_slots(local, ty, init);
@@ -158,7 +159,7 @@ impl<'t> Lower<'t, '_> {
     pub fn replace_slots(&mut self, local: Local, ty: Qty, init: &'t Init) {
         let temp = self.temp(ty.ty);
         self.fill_zero(Place::local(temp));
-        self.init_place(&Place::local(temp), ty, init, true);
+        self.init_place(&Place::local(temp), ty, init, Before::Zeros);
         let value = self.give(temp);
         self.drop_slots(local);
         self.assign(Place::local(local), Rvalue::Use(value));

@@ -2,6 +2,7 @@
 
 use crate::builder::{Binding, Frame, Jump, Lower, Switch};
 use crate::effects;
+use crate::init::Before;
 use crate::place::Use;
 use crate::scopes::{Item, LiveNode};
 use mir::ir::{self, *};
@@ -23,6 +24,12 @@ impl<'t> Lower<'t, '_> {
         let saved = self.enter(s.span, s.is_unsafe);
         for e in effects::own_exprs(s) {
             self.declare_unnamed(e);
+        }
+        for e in effects::waiting_in(s) {
+            if self.type_has_slots(e.ty.ty) {
+                let local = self.unnamed_value(e);
+                self.declare_empty(local);
+            }
         }
         match &s.kind {
             Tree::Empty => {}
@@ -182,7 +189,12 @@ impl<'t> Lower<'t, '_> {
                     // What the initialiser itself stores there is freed.
                     return self.replace_slots(local, ty, init);
                 }
-                self.init_place(&Place::local(local), ty, init, early);
+                let before = match (early, own) {
+                    (false, _) => Before::Unknown,
+                    (true, false) => Before::Zeros,
+                    (true, true) => Before::Stores,
+                };
+                self.init_place(&Place::local(local), ty, init, before);
             }
         }
     }
@@ -252,10 +264,14 @@ impl<'t> Lower<'t, '_> {
                 effects::Unnamed::Local(id) => self.local(id),
                 effects::Unnamed::Value(e) => self.unnamed_value(e),
             };
-            self.declare_live(local);
-            self.clear_slots(local);
-            self.keep_slots(local);
+            self.declare_empty(local);
         }
+    }
+
+    fn declare_empty(&mut self, local: Local) {
+        self.declare_live(local);
+        self.clear_slots(local);
+        self.keep_slots(local);
     }
 
     /// The variable for a value that a part is used of.

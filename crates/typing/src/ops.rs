@@ -208,6 +208,13 @@ impl Checker<'_> {
                 self.error(codes::VARIADIC, span, "the format parameter of a variadic function has no address taken");
                 return true;
             }
+            if self.f.as_ref().is_some_and(|f| f.cursors.contains(&id)) {
+                let report =
+                    Diagnostic::error(codes::PLACE, span, "a cursor has no address: only its own function moves it");
+                let help = "pass the address of what it is at, `&*cursor`; or let that function walk the list itself";
+                self.report(report.help(help));
+                return true;
+            }
         }
         if self.guarded_member(place, span) {
             return true;
