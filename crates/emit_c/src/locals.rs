@@ -5,6 +5,7 @@ use crate::names::NameSet;
 use crate::reach::{visit, Part};
 use crate::unit::Unit;
 use mir::ir::*;
+use rustc_hash::FxHashSet;
 use source::Symbol;
 use typing::types::*;
 
@@ -98,7 +99,11 @@ fn reserve_outer_names(unit: &mut Unit, body: &Body, names: &mut NameSet) {
 }
 
 /// The declarations of all locals that are used, and of variables of the program in any case.
-pub fn declarations(unit: &mut Unit, body: &Body, held: &[Held]) -> Vec<String> {
+/// `addressed` are names whose address the function's text takes, if that is known.
+///
+/// In debug builds temporaries are `register`: gcc -O0 keeps all others in memory. Variables of the
+/// program stay there, since registers are used again, and a debugger would show what is in them.
+pub fn declarations(unit: &mut Unit, body: &Body, held: &[Held], addressed: Option<&FxHashSet<&str>>) -> Vec<String> {
     let mut out = vec![];
     for (n, (local, held)) in body.locals.iter().zip(held).enumerate() {
         let shown = local.kind == LocalKind::Var && local.name.is_some();
@@ -116,18 +121,65 @@ pub fn declarations(unit: &mut Unit, body: &Body, held: &[Held]) -> Vec<String> 
         let align = local.align.map_or(String::new(), |a| format!(" __attribute__((aligned({a})))"));
         if held.variable {
             out.push(variable_array(unit, local, held));
-        } else if held.object || unit.types.words(local.ty.ty) == 1 {
-            out.push(format!("{}{align};", unit.c.object(local.ty, &held.name, Consts::Drop)));
+            continue;
+        }
+        let may_be = local.kind == LocalKind::Temp && local.align.is_none() && fits_register(unit.types, local.ty);
+        let addressed = addressed.filter(|_| may_be && !held.object);
+        let register = |name: &str| match addressed {
+            Some(addressed) if !addressed.contains(name) => "register ",
+            _ => "",
+        };
+        if held.object || unit.types.words(local.ty.ty) == 1 {
+            let object = unit.c.object(local.ty, &held.name, Consts::Drop);
+            out.push(format!("{}{object}{align};", register(&held.name)));
         } else {
-            let mut line = format!("{}{align};", unit.c.word(local.ty, 0, &held.name, Consts::Drop));
+            let word = unit.c.word(local.ty, 0, &held.name, Consts::Drop);
+            let mut line = format!("{}{word}{align};", register(&held.name));
             for (word, suffix) in suffixes(unit.types.words(local.ty.ty)).iter().enumerate() {
                 let name = format!("{}{suffix}", held.name);
-                line.push_str(&format!(" {};", unit.c.word(local.ty, word + 1, &name, Consts::Drop)));
+                let word = unit.c.word(local.ty, word + 1, &name, Consts::Drop);
+                line.push_str(&format!(" {}{word};", register(&name)));
             }
             out.push(line);
         }
     }
     out
+}
+
+/// Whether each word of a value is kept in one register.
+fn fits_register(types: &TypeStore, ty: Qty) -> bool {
+    let plain = !ty.quals.is_volatile && !ty.quals.is_atomic;
+    plain
+        && match types.kind(ty.ty) {
+            TyKind::Ptr(_) | TyKind::Bool | TyKind::Enum(_) => true,
+            TyKind::Int(kind) => !matches!(kind, IntKind::Int128 | IntKind::UInt128),
+            TyKind::Float(kind) => matches!(kind, FloatKind::Float | FloatKind::Double),
+            _ => false,
+        }
+}
+
+/// The names whose address C text may take, and all in statements of assembly.
+pub fn addressed(text: &str) -> FxHashSet<&str> {
+    let mut found = FxHashSet::default();
+    for line in text.lines() {
+        let is_asm = line.contains("__asm__");
+        let mut before = ' ';
+        let mut rest = line;
+        while let Some(first) = rest.chars().next() {
+            let is_word = |c: char| c == '_' || c.is_ascii_alphanumeric();
+            let end = if is_word(first) { rest.find(|c| !is_word(c)).unwrap_or(rest.len()) } else { first.len_utf8() };
+            let (word, after) = rest.split_at(end);
+            if is_word(first) && (is_asm || before == '&') {
+                found.insert(word);
+            }
+            // `&(x)` is the address of x, too. Operators with two operands have blanks around them.
+            if first != '(' {
+                before = first;
+            }
+            rest = after;
+        }
+    }
+    found
 }
 
 /// Lists the locals that `container_of` may be asked for, from the start of the function to its
@@ -165,4 +217,20 @@ pub fn innermost(types: &TypeStore, ty: Ty) -> Ty {
         ty = elem.ty;
     }
     ty
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_found() {
+        let mut found: Vec<&str> = addressed(
+            "    _1 = f(&_2, _3, &(_4)); if (_5 && _6 == (_7 & _11)) g(&_8.x);\n    __asm__(\"\" : \"=m\"(_9) : \"r\"(_10));\n",
+        )
+        .into_iter()
+        .collect();
+        found.sort_unstable();
+        assert_eq!(found, ["_10", "_2", "_4", "_8", "_9", "__asm__", "m", "r"]);
+    }
 }

@@ -346,6 +346,20 @@ fn an_owned_void_pointer_is_freed_deeply() {
     assert_eq!(run(&mut Command::new(folder.join("a"))).expect(0).out, "small\n");
 }
 
+/// In debug builds temporaries lie in registers, unless their address is taken, and variables of the
+/// program in memory.
+#[test]
+fn debug_builds_keep_temporaries_in_registers() {
+    let folder = fresh("registers");
+    let text = "int sum(const int *counted_by(n) a, int n) {\n    int s = 0;\n    for (int i = 0; i < n; i++) s += a[i] * a[n - 1 - i];\n    return s;\n}\n";
+    write(&folder, "a.lee", text);
+    let debug = lee_in(&folder, &["build", "--emit", "c", "a.lee"]).expect(0).out;
+    assert!(debug.contains("    register int _") && debug.contains("    int s;"), "{debug}");
+    assert!(!debug.contains("register int s;") && !debug.contains("register int i;"), "{debug}");
+    let release = lee_in(&folder, &["build", "--release", "--emit", "c", "a.lee"]).expect(0).out;
+    assert!(!release.contains("register "), "{release}");
+}
+
 #[test]
 fn stages_can_be_printed() {
     let folder = fresh("emit");
