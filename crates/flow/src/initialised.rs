@@ -233,14 +233,14 @@ struct Early {
 }
 
 /// Looks at every statement that control gets to.
-struct Look<'a> {
+struct Walk<'a> {
     parts: &'a Parts,
     early: Vec<Early>,
     /// Variables to be zeroed where they are declared.
     zeroed: BitSet,
 }
 
-impl Look<'_> {
+impl Walk<'_> {
     fn read(&mut self, state: &BitSet, place: &Place, span: Span) {
         self.needs(place, span, |leaf| state.contains(leaf));
     }
@@ -292,18 +292,18 @@ pub fn run(program: &Program, body: &mut Body, sink: &mut Sink, reported: &mut B
     let paths: &Body = entered.as_ref().unwrap_or(body);
     let analysis = Initialised { parts: &parts };
     let results = solve(&analysis, paths, &Cfg::new(paths));
-    let mut look = Look { parts: &parts, early: vec![], zeroed: BitSet::empty(body.locals.len()) };
+    let mut walk = Walk { parts: &parts, early: vec![], zeroed: BitSet::empty(body.locals.len()) };
     let mut exits = vec![];
     results.visit(&analysis, paths, &mut |_, state, item| match item {
-        Item::Stmt(stmt) => look.stmt(state, stmt),
+        Item::Stmt(stmt) => walk.stmt(state, stmt),
         Item::Term(term) => {
-            term_places(&term.kind, &mut |place, _| look.read(state, place, term.span));
+            term_places(&term.kind, &mut |place, _| walk.read(state, place, term.span));
             if term.kind.leaves() {
                 exits.push((term.kind.misses_return(), term.span));
             }
         }
     });
-    let Look { mut early, zeroed, .. } = look;
+    let Walk { mut early, zeroed, .. } = walk;
     early.sort_by_key(|e| (e.span, e.local));
     for found in early.iter().filter(|_| !source::broken!(34)) {
         if reported.insert(found.local.0 as usize) {

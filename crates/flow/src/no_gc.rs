@@ -19,18 +19,18 @@ pub fn run(program: &Program, sink: &mut Sink) {
     for body in program.bodies.iter().filter(|body| !body.unchecked) {
         let used = program.functions.get(body.func.func.0 as usize).is_some_and(|f| f.used);
         if used {
-            Look { program, body, sink }.body();
+            Walk { program, body, sink }.body();
         }
     }
 }
 
-struct Look<'a> {
+struct Walk<'a> {
     program: &'a Program,
     body: &'a Body,
     sink: &'a mut Sink,
 }
 
-impl Look<'_> {
+impl Walk<'_> {
     fn body(&mut self) {
         let body = self.body;
         let ret = self.program.functions.get(body.func.func.0 as usize).map(|f| self.program.types.as_func(f.ty));

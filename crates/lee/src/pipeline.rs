@@ -259,7 +259,7 @@ fn analysed(
         let mut ignored = Sink::default();
         let report = flow::check(&mut mir, if what.bypass { &mut ignored } else { &mut *sink }, analyses);
         timer.add(&report.times);
-        timer.looked_at(report.work);
+        timer.add_work(report.work);
         timer.left_unwalked(report.cut);
         if !what.bypass {
             consistent("lowering or an analysis", report.verify)?;

@@ -25,7 +25,7 @@ impl Timer {
     }
 
     /// Adds what the analyses looked at: unlike times the same on every machine.
-    pub fn looked_at(&mut self, work: u64) {
+    pub fn add_work(&mut self, work: u64) {
         self.work += work;
     }
 

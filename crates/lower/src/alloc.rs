@@ -3,7 +3,7 @@
 use crate::builder::Lower;
 use crate::effects;
 use crate::init::Before;
-use crate::place::{const_int, looked_at, Use};
+use crate::place::{const_int, read_of, Use};
 use mir::ir::*;
 use typing::tree::{self, AllocSize, Expr, ExprKind, Init, New};
 use typing::types::*;
@@ -183,7 +183,7 @@ impl<'t> Lower<'t, '_> {
             let op = self.operand(old);
             let op = if busy { self.freeze(op) } else { op };
             let gone = matches!(op, Operand::Move(_)).then(|| op.clone());
-            Old { look: looked_at(&op), gone, ty: old.ty.ty }
+            Old { look: read_of(&op), gone, ty: old.ty.ty }
         });
         let (long, ulong) = (self.common().long, self.common().ulong);
         let thin = self.thin_owner(ty);
@@ -215,14 +215,14 @@ impl<'t> Lower<'t, '_> {
         let block = self.allocate(alloc.elem, count.clone(), None, hidden, fresh, thin);
         let old = old.or_else(|| self.old_of_slot(alloc));
         if let Some(old) = old {
-            let new = looked_at(&block);
+            let new = read_of(&block);
             let amount = count.clone();
             let copy = |this: &mut Self| {
                 this.copy_old(old.look.clone(), old.ty, new, amount, thin);
                 this.give_up_old(old, alloc.elem);
             };
             if alloc.fallible {
-                self.when(looked_at(&block), copy);
+                self.when(read_of(&block), copy);
             } else {
                 copy(self);
             }
@@ -242,7 +242,7 @@ impl<'t> Lower<'t, '_> {
         let old = alloc.old.as_ref().filter(|old| takes_slot(old))?;
         let op = self.operand(old);
         let gone = matches!(op, Operand::Move(_)).then(|| op.clone());
-        Some(Old { look: looked_at(&op), gone, ty: old.ty.ty })
+        Some(Old { look: read_of(&op), gone, ty: old.ty.ty })
     }
 
     /// The old block of an allocation that may fail: it stays in its place if it does.
@@ -399,13 +399,13 @@ impl<'t> Lower<'t, '_> {
         let block = self.allocate(alloc.elem, one, Some(extra.clone()), false, fresh, thin);
         let old = old.or_else(|| self.old_of_slot(alloc));
         if let (Some(old), Some(record)) = (old, self.program.types.as_record(alloc.elem)) {
-            let new = looked_at(&block);
+            let new = read_of(&block);
             let copy = |this: &mut Self| {
                 this.copy_flexible(old.look.clone(), old.ty, new, extra, alloc.elem, record);
                 this.give_up_old(old, alloc.elem);
             };
             if alloc.fallible {
-                self.when(looked_at(&block), copy);
+                self.when(read_of(&block), copy);
             } else {
                 copy(self);
             }

@@ -3,7 +3,7 @@
 
 use crate::builder::Lower;
 use crate::effects;
-use crate::place::{const_int, looked_at};
+use crate::place::{const_int, read_of};
 use mir::ir::*;
 use std::rc::Rc;
 use typing::tree::{self, Conv, Expr, ExprKind};
@@ -299,11 +299,11 @@ impl<'t> Lower<'t, '_> {
                 let string =
                     ends && self.pointer_of(self.operand_ty(&value)).is_some_and(|p| p.bounds == Bounds::FatTerminated);
                 if cuts && (whole.is_some() || string) {
-                    cut.push((id, whole, looked_at(&value), arg));
+                    cut.push((id, whole, read_of(&value), arg));
                 }
                 if !known {
                     let want = self.clamp(count);
-                    let pointer = looked_at(&value);
+                    let pointer = read_of(&value);
                     let check = |this: &mut Self| {
                         let ulong = this.common().ulong;
                         let have = match whole {
@@ -314,7 +314,7 @@ impl<'t> Lower<'t, '_> {
                         this.check(Check::Enough(want, have));
                     };
                     if param.optional {
-                        self.when(looked_at(&value), check);
+                        self.when(read_of(&value), check);
                     } else {
                         check(self);
                     }

@@ -433,24 +433,24 @@ pub(crate) fn const_int(op: &Operand) -> Option<i128> {
     }
 }
 
-/// A look at a value, which leaves it where it is.
-pub fn looked_at(value: &Operand) -> Operand {
+/// A read of a value, which leaves it where it is.
+pub fn read_of(value: &Operand) -> Operand {
     match value {
         Operand::Move(place) => Operand::Copy(place.clone()),
         Operand::Copy(_) | Operand::Const(_) => value.clone(),
     }
 }
 
-/// A value with looks at what it is computed of and does not hold: what is compared, tested or
+/// A value with reads of what it is computed of and does not hold: what is compared, tested or
 /// measured stays where it is, so that its loss is reported.
 pub fn only_read(value: Rvalue) -> Rvalue {
     match value {
-        Rvalue::Unary(op, a) => Rvalue::Unary(op, looked_at(&a)),
-        Rvalue::Binary(op, a, b, ty) => Rvalue::Binary(op, looked_at(&a), looked_at(&b), ty),
-        Rvalue::Difference(a, b) => Rvalue::Difference(looked_at(&a), looked_at(&b)),
-        Rvalue::Remaining(a) => Rvalue::Remaining(looked_at(&a)),
-        Rvalue::Measure(a) => Rvalue::Measure(looked_at(&a)),
-        Rvalue::Truth(a) => Rvalue::Truth(looked_at(&a)),
+        Rvalue::Unary(op, a) => Rvalue::Unary(op, read_of(&a)),
+        Rvalue::Binary(op, a, b, ty) => Rvalue::Binary(op, read_of(&a), read_of(&b), ty),
+        Rvalue::Difference(a, b) => Rvalue::Difference(read_of(&a), read_of(&b)),
+        Rvalue::Remaining(a) => Rvalue::Remaining(read_of(&a)),
+        Rvalue::Measure(a) => Rvalue::Measure(read_of(&a)),
+        Rvalue::Truth(a) => Rvalue::Truth(read_of(&a)),
         Rvalue::Use(_)
         | Rvalue::Numeric(..)
         | Rvalue::Bits(..)

@@ -1,7 +1,7 @@
 //! Pointers: arithmetic with its checks, changes of bounds, counts.
 
 use crate::builder::Lower;
-use crate::place::{const_int, looked_at, Use};
+use crate::place::{const_int, read_of, Use};
 use mir::ir::*;
 use typing::tree::{Expr, ExprKind};
 use typing::types::*;
@@ -155,7 +155,7 @@ impl<'t> Lower<'t, '_> {
     fn measured(&mut self, op: Operand, to: Ty, nonnull: bool, with_zero: bool) -> Operand {
         let op = self.simple(op);
         // What owns the string is only looked at before it moves.
-        let look = looked_at(&op);
+        let look = read_of(&op);
         let out = self.temp(to);
         if !nonnull {
             self.assign(Place::local(out), Rvalue::Use(Operand::Const(Const::Null(to))));

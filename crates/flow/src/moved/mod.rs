@@ -400,14 +400,14 @@ fn ends(pairs: &mut Pairs, place: &Place, kind: Kind) {
 
 /// The place with the paths on its way replaced by the locals that they were moved to; the place
 /// itself only if it is looked at.
-fn resolve(pairs: &Pairs, place: &Place, looked_at: bool) -> Place {
+fn resolve(pairs: &Pairs, place: &Place, is_read: bool) -> Place {
     let mut place = place.clone();
     // Each pair is used once: a local that is moved on is not a path that was moved to it.
     for _ in 0..pairs.len() {
         let leads = |(from, _): &&(Place, Local)| {
             place.base == from.base
                 && place.proj.starts_with(&from.proj)
-                && (looked_at || place.proj.len() > from.proj.len())
+                && (is_read || place.proj.len() > from.proj.len())
         };
         let Some((from, to)) = pairs.iter().find(leads) else { break };
         let rest = place.proj.split_off(from.proj.len());
@@ -435,8 +435,8 @@ fn replace_term(pairs: &Pairs, kind: &TermKind) -> Option<TermKind> {
 }
 
 fn replace_part(pairs: &Pairs, part: PartMut) -> bool {
-    let Some((place, looked_at)) = place_of(part) else { return false };
-    let new = resolve(pairs, place, looked_at);
+    let Some((place, is_read)) = place_of(part) else { return false };
+    let new = resolve(pairs, place, is_read);
     let changed = new != *place;
     *place = new;
     changed

@@ -273,8 +273,8 @@ impl Ownership<'_> {
             (None, Some(Test::Truth(_, node, when))) => Some(Test::Truth(local, node, when == same)),
             _ => None,
         };
-        let looked_at = value.as_borrow().filter(|(kind, ..)| kind.is_look()).map(|(_, place, _)| place);
-        let test = if let Some(place) = looked_at {
+        let borrowed = value.as_borrow().filter(|(kind, ..)| kind.is_look()).map(|(_, place, _)| place);
+        let test = if let Some(place) = borrowed {
             self.tested(place).map(|node| Test::Copy(local, node))
         } else if let Some(a) = value.same_bits().or(value.as_pointer_word()) {
             match (path(a), known(s, a)) {

@@ -133,7 +133,7 @@ impl Walker<'_> {
             return None;
         }
         let copy = |cell: Cell| {
-            let value = m.cells.get(&cell)?.looked_at();
+            let value = m.cells.get(&cell)?.without_ownership();
             let steps = cell.1.get(source.1.len()..)?;
             Some(((target.0, [&target.1, steps].concat()), value))
         };

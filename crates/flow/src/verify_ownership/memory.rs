@@ -89,7 +89,7 @@ impl Value {
         self.not_if = None;
     }
     /// The same pointer, without the ownership.
-    pub fn looked_at(&self) -> Value {
+    pub fn without_ownership(&self) -> Value {
         Value { owned: None, gone: false, ..self.clone() }
     }
 }

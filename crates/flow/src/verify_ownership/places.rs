@@ -58,7 +58,7 @@ impl Walker<'_> {
                     let elements = self.program.types.as_pointer(ty).is_some_and(|p| self.has_owned_elements(&p));
                     match pointer.points.filter(|_| !elements) {
                         Some(object) => Location::Cell((Base::Object(object), vec![])),
-                        None => Location::Elsewhere(pointer.looked_at()),
+                        None => Location::Elsewhere(pointer.without_ownership()),
                     }
                 }
             };
@@ -117,7 +117,7 @@ impl Walker<'_> {
             self.wrong("reads what was moved out");
             return Err(Ends);
         }
-        let mut looked = value.looked_at();
+        let mut looked = value.without_ownership();
         looked.test = value.test;
         if let Some(Region::Exists(n)) = self.program.types.as_pointer(ty).map(|p| p.region) {
             let whole = self.unpacked.as_ref().filter(|(whole, _)| place.proj.starts_with(&whole.proj));
