@@ -8,8 +8,8 @@
 //! and each of its `return`s gives null, the result of an allocator, or a local `void *` that got
 //! one. Nothing else that it does matters: it is checked as what it has become.
 //!
-//! What a header declares and another file defines stays as it is: that file's callers could not
-//! see the body.
+//! What a header declares stays as it is if it is defined outside of that: other files that include
+//! the header could not see the body.
 
 use crate::ast::*;
 use crate::lexer;
@@ -50,7 +50,7 @@ pub(crate) fn make_generic(unit: &mut Unit, map: &SourceMap) {
     for item in &unit.items {
         let ItemKind::Function(def) = &item.kind else { continue };
         let Some(name) = def.declarator.name.filter(|_| item.origin == Origin::Leeward) else { continue };
-        if is_wrapper(def, &known) && !is_declared_elsewhere(unit, name.name, def.specs.storage) {
+        if is_wrapper(def, &known) && !is_shared(unit, map, def) {
             known.insert(name.name);
             found.insert(name.name);
         }
@@ -106,13 +106,16 @@ fn retyped(mut item: Item, known: &BTreeSet<Symbol>, elements: Elements) -> Item
     item
 }
 
-/// Whether the unit has a prototype that other files may share, or one among other declarators.
-fn is_declared_elsewhere(unit: &Unit, name: Symbol, storage: Option<Storage>) -> bool {
-    let names = BTreeSet::from([name]);
+/// Whether a prototype of the function is in another file, a header, which other units may include;
+/// or among other declarators, with which it cannot become generic.
+fn is_shared(unit: &Unit, map: &SourceMap, def: &FunctionDef) -> bool {
+    let names: BTreeSet<Symbol> = def.declarator.name.iter().map(|n| n.name).collect();
+    let is_internal = def.specs.storage == Some(Storage::Static);
+    let home = map.file_at(def.span.lo);
     unit.items.iter().any(|item| match &item.kind {
         ItemKind::Decl(decl) => {
             let named = decl.declarators.iter().any(|d| is_named(&d.declarator, &names));
-            named && (storage != Some(Storage::Static) || decl.declarators.len() > 1)
+            named && (decl.declarators.len() > 1 || !is_internal && map.file_at(decl.span.lo) != home)
         }
         _ => false,
     })

@@ -286,7 +286,7 @@ impl Checker<'_> {
         let text = self.show(base.ty.ty);
         let help = match self.program.types.is_character(p.target.ty) {
             _ if self.is_from_void(base) => {
-                "a `void *` leads to one object: pass elements as `unsigned char *counted_by(n)`, or in a struct"
+                "a `void *` leads to one object: pass elements as `unsigned char *counted_by(n)`, or in a struct; a function that allocates them is defined in this file, or in a header as `static`"
             }
             true => "declare it `null_terminated` if it is a string (`fat null_terminated` to walk back too), else `fat` or `counted_by(n)`",
             false => "declare it `fat`, or `counted_by(n)` if the number of elements is at hand",

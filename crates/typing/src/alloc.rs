@@ -167,7 +167,7 @@ impl Checker<'_> {
                     codes::ALLOCATION,
                     span,
                     "this function returns `void *`, so the type of its allocation is not known",
-                    "let the wrapper take the type: `generic <T> T *unique fat make(size_t n) { return calloc(n, sizeof(T)); }`, or call `malloc` where the type is known",
+                    "let the wrapper take the type: `generic <T> T *unique fat make(size_t n) { return calloc(n, sizeof(T)); }`, or call `malloc` where the type is known; if a header declares it, define it there, as `static`",
                 );
             } else if expected.is_none_or(|t| !self.is_error(t)) {
                 self.error_help(
