@@ -214,6 +214,7 @@ size_t lee_blocks_release(struct lee_heap *heap, size_t keep) {
         unlink_unit(heap, unit);
         if (unit->huge)
             lee_system_huge((void *)start, LEE_UNIT_BYTES, false);
+        LEE_LEAK_UNROOT(start, LEE_UNIT_BYTES);
         lee_units_give((void *)start, 1, idle > 0);
         given = given || idle > 0;
     }

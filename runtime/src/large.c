@@ -131,6 +131,7 @@ void lee_large_free(struct lee_heap *heap, void *object) {
     if (heap->huge && bytes >= LEE_UNIT_BYTES)
         lee_system_huge(object, block->bytes & ~(size_t)(LEE_UNIT_BYTES - 1), false);
     bool discarded = lee_system_discard(object, bytes);
+    LEE_LEAK_UNROOT(object, units * LEE_UNIT_BYTES);
     lee_units_give(object, units, !discarded);
     lee_heap_uncharge(heap, bytes);
 }

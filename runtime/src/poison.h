@@ -38,15 +38,19 @@
 void __asan_poison_memory_region(const volatile void *start, size_t size);
 void __asan_unpoison_memory_region(const volatile void *start, size_t size);
 void __lsan_register_root_region(const void *start, size_t size);
+void __lsan_unregister_root_region(const void *start, size_t size);
 #define LEE_POISON(start, size) __asan_poison_memory_region((const void *)(start), (size))
 #define LEE_UNPOISON(start, size) __asan_unpoison_memory_region((const void *)(start), (size))
+/* What pointers of C's may lie in, from when it is taken to when it is given back. */
 #define LEE_LEAK_ROOT(start, size) __lsan_register_root_region((const void *)(start), (size))
+#define LEE_LEAK_UNROOT(start, size) __lsan_unregister_root_region((const void *)(start), (size))
 #define LEE_UNCHECKED __attribute__((no_sanitize("address"), no_sanitize("undefined"), noinline))
 #define LEE_UNCHECKED_INLINE __attribute__((no_sanitize("address"), no_sanitize("undefined"))) static
 #else
 #define LEE_POISON(start, size) ((void)(start), (void)(size))
 #define LEE_UNPOISON(start, size) ((void)(start), (void)(size))
 #define LEE_LEAK_ROOT(start, size) ((void)(start), (void)(size))
+#define LEE_LEAK_UNROOT(start, size) ((void)(start), (void)(size))
 #define LEE_UNCHECKED
 #ifdef LEE_TSAN /* marking reads static data while other threads write theirs */
 #define LEE_UNCHECKED_INLINE __attribute__((no_sanitize("thread"))) static

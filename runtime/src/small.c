@@ -186,6 +186,7 @@ size_t lee_small_trim(void) {
             continue;
         lee_unit_unlink(&with_free, unit);
         set_codes(unit, LEE_CODE_NONE);
+        LEE_LEAK_UNROOT(lee_unit_start(unit), LEE_UNIT_BYTES);
         lee_units_give((void *)lee_unit_start(unit), 1, false);
     }
     pthread_mutex_unlock(&lock);
