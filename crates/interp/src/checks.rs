@@ -80,10 +80,10 @@ impl Machine<'_> {
             Test::Type(pointer, want) => {
                 let [p, word, _] = self.peek(pointer)?.words();
                 if p != 0 && !word_type(word).is_some_and(|have| want.iter().any(|&want| self.same_type(have, want))) {
-                    let have = word_type(word).map_or("an unknown type".to_string(), |t| self.type_name(t));
+                    let have = word_type(word).map_or("an unknown type".to_string(), |t| self.program.types.show(t));
                     return fault(format!(
                         "type: a pointer to {have} is used as a pointer to {}",
-                        want.first().map_or(String::new(), |&want| self.type_name(want))
+                        want.first().map_or(String::new(), |&want| self.program.types.show(want))
                     ));
                 }
             }
@@ -171,19 +171,6 @@ impl Machine<'_> {
         a == b || self.program.types.same_modulo_regions(a, b)
     }
 
-    /// A type's name, roughly as the programmer wrote it.
-    fn type_name(&self, ty: Ty) -> String {
-        let types = &self.program.types;
-        match types.kind(ty) {
-            TyKind::Int(k) => k.name().to_string(),
-            TyKind::Record(id) => types.record(*id).tag.map_or("struct".into(), |t| format!("struct {t}")),
-            TyKind::Ptr(p) => format!("{} *", self.type_name(p.target.ty)),
-            TyKind::Bool => "bool".into(),
-            TyKind::Float(k) => k.name().to_string(),
-            other => format!("{other:?}").chars().take(20).collect(),
-        }
-    }
-
     /// The pointer must be to the member at `off` of a live object of the record type.
     fn check_container(&mut self, p: u64, record: Ty, off: u64) -> R<()> {
         let loc = self.mem.place(p);
@@ -198,7 +185,7 @@ impl Machine<'_> {
         });
         match found {
             true => Ok(()),
-            false => fault(format!("container_of: the pointer is not to that member of a {}", self.type_name(record))),
+            false => fault(format!("container_of: the pointer is not to that member of a {}", self.program.types.show(record))),
         }
     }
 

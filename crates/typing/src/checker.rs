@@ -433,6 +433,8 @@ impl<'a> Checker<'a> {
             } else if !self.program.types.is_complete(ty.ty) && !self.is_error(ty.ty) {
                 let text = self.show(ty.ty);
                 self.error(codes::INCOMPLETE, span, format!("the type `{text}` is never completed"));
+            } else if !self.options.plain_c {
+                self.check_static_size(at);
             }
         }
         for function in &mut self.program.functions {
@@ -462,6 +464,16 @@ impl<'a> Checker<'a> {
         for (span, name) in unused {
             self.report(Diagnostic::warning(codes::UNUSED, span, format!("the function `{name}` is never used")));
         }
+    }
+
+    /// Code reaches static data, the runtime's after the program's, by 32-bit distances.
+    fn check_static_size(&mut self, at: usize) {
+        const MOST: u64 = 1 << 30;
+        let global = &self.program.globals[at];
+        let (name, span) = (global.name, global.span);
+        let Some(layout) = self.program.types.layout(global.ty.ty).filter(|layout| layout.size > MOST) else { return };
+        let message = format!("`{name}` has {} bytes: a static object has at most 1 GB", layout.size);
+        self.error_help(codes::DECLARATION, span, message, "allocate it: memory that is not used yet costs nothing");
     }
 
     /// Declares a name that must not be reported again.
