@@ -21,7 +21,7 @@ static void note(int number) {
 static bool is_ours_to_change(int number) {
     switch (number) {
     case SIGSEGV: case SIGBUS: case SIGFPE: case SIGILL: case SIGTRAP: case SIGABRT: case SIGSYS:
-    case LEE_SIGNAL_SLICE: case LEE_SIGNAL_CALL:
+    case LEE_SIGNAL_SLICE: case LEE_SIGNAL_CALL: case LEE_SIGNAL_EVENT:
         break;
     default:
         if (number > 0 && number < _NSIG)

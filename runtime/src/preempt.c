@@ -10,7 +10,11 @@
  * A slice is long for who waits in the reactor. So while a process runs that has been stopped, or
  * has hardly begun, another timer looks several times in a slice whether something came, and ends
  * the slice then. It is of real time, which the kernel counts finely; it does not run in foreign
- * calls, which it would interrupt. */
+ * calls, which it would interrupt.
+ *
+ * Once such a look has found nothing, the process computes: from then on the kernel interrupts it when
+ * something comes on a descriptor of the program's (`lee_preempt_hear`), by a signal that is blocked
+ * otherwise. Looks go on for timers, and for descriptors that other programs may share. */
 #define _GNU_SOURCE
 #include "preempt.h"
 #include "top.h"
@@ -18,11 +22,14 @@
 #ifndef LEE_NO_GC
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "atomics.h"
@@ -44,7 +51,7 @@ enum {
     WATCH_MOST = 256  /* and doubled up to here while nothing does */
 };
 
-uint64_t lee_preempt_stops, lee_preempt_misses;
+uint64_t lee_preempt_stops, lee_preempt_misses, lee_preempt_events;
 
 /* What a timer says with its signal. */
 enum { OF_SLICE, OF_WATCH };
@@ -53,6 +60,7 @@ enum { OF_SLICE, OF_WATCH };
 static _Thread_local struct {
     bool begun, runs;
     bool watching; /* `watch` is set */
+    bool hears; /* LEE_SIGNAL_EVENT is not blocked */
     volatile bool resting; /* C waits perhaps: no timer of real time is set */
     int slice, again, watch;
     long distance; /* to the next look, in microseconds */
@@ -118,14 +126,30 @@ static void set_watch(long distance) {
     set_timer(timers.watch, distance, false);
 }
 
+/* From where the handler returns on. Blocked otherwise, because it would interrupt what waits, and what
+ * answers quickly without it. */
+static void hear(void *context, bool hears) {
+    sigset_t *mask = &((ucontext_t *)context)->uc_sigmask;
+    timers.hears = hears;
+    if (hears)
+        sigdelset(mask, LEE_SIGNAL_EVENT);
+    else
+        sigaddset(mask, LEE_SIGNAL_EVENT);
+}
+
 /* The slice goes on unless something came that others wait for. */
-static void look(siginfo_t *info, void *context) {
-    timers.watching = false;
-    if (timers.resting || !lee_task_is_watched() || !lee_task_has_others())
+static void look(siginfo_t *info, void *context, bool timed) {
+    timers.watching = timers.watching && !timed;
+    if (timers.resting || !lee_task_is_watched() || !lee_task_has_others()) {
+        hear(context, false);
         return;
+    }
     bool due = lee_reactor_is_due();
-    set_watch(due ? WATCH_LEAST : timers.distance * 2 < WATCH_MOST ? timers.distance * 2 : WATCH_MOST);
+    hear(context, !due);
+    if (due || timed)
+        set_watch(due ? WATCH_LEAST : timers.distance * 2 < WATCH_MOST ? timers.distance * 2 : WATCH_MOST);
     if (due) {
+        __atomic_fetch_add(&lee_preempt_events, !timed, __ATOMIC_RELAXED);
         lee_task_look_soon();
         stop(info, context);
     }
@@ -133,10 +157,10 @@ static void look(siginfo_t *info, void *context) {
 
 static void signalled(int signal, siginfo_t *info, void *context) {
     int error = errno;
-    (void)signal;
+    bool timed = info->si_code == SI_TIMER && info->si_value.sival_int == OF_WATCH;
     if (!timers.begun) { /* another thread: a program sent it */
-    } else if (info->si_code == SI_TIMER && info->si_value.sival_int == OF_WATCH) {
-        look(info, context);
+    } else if (timed || signal == LEE_SIGNAL_EVENT) {
+        look(info, context, timed);
     } else if (!lee_task_has_others()) {
         set_timer(timers.slice, 0, false);
         lee_task_call_when_others();
@@ -145,6 +169,7 @@ static void signalled(int signal, siginfo_t *info, void *context) {
             lee_task_arm();
     } else {
         lee_task_arm(); /* the timer rests if another worker sent this one */
+        hear(context, false);
         stop(info, context);
     }
     errno = error;
@@ -166,10 +191,28 @@ void lee_preempt_watch(void) {
         set_watch(WATCH_LEAST);
 }
 
+static sigset_t signal_of_events(void) {
+    sigset_t event;
+    sigemptyset(&event);
+    sigaddset(&event, LEE_SIGNAL_EVENT);
+    return event;
+}
+
+void lee_preempt_hear(int fd) {
+    struct f_owner_ex owner = {F_OWNER_TID, (int)syscall(SYS_gettid)};
+    if (timers.runs && fcntl(fd, F_SETOWN_EX, &owner) == 0)
+        ioctl(fd, FIOASYNC, &(int){1});
+}
+
 bool lee_preempt_rest(void) {
     if (!timers.runs)
         return false;
     timers.resting = true; /* before they are stopped: their signals may be on the way */
+    if (timers.hears) {
+        sigset_t event = signal_of_events();
+        pthread_sigmask(SIG_BLOCK, &event, NULL);
+        timers.hears = false;
+    }
     if (timers.watching)
         set_timer(timers.watch, 0, false);
     timers.watching = false;
@@ -209,7 +252,9 @@ static void prepare_slices(void) {
     lee_land_prepare();
     lee_preempt_find_leaves();
     action.sa_mask = our_signals();
-    if (sigaction(LEE_SIGNAL_SLICE, &action, NULL) == 0 && sigaction(LEE_SIGNAL_CALL, &action, NULL) == 0)
+    sigaddset(&action.sa_mask, LEE_SIGNAL_EVENT);
+    if (sigaction(LEE_SIGNAL_SLICE, &action, NULL) == 0 && sigaction(LEE_SIGNAL_CALL, &action, NULL) == 0 &&
+        sigaction(LEE_SIGNAL_EVENT, &action, NULL) == 0)
         slice_length = length;
 }
 
@@ -228,7 +273,8 @@ void lee_preempt_begin(void) {
         !make_timer(slice_length < CPU_LEAST ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &timers.slice, OF_SLICE) ||
         !make_timer(CLOCK_MONOTONIC, &timers.again, OF_SLICE) || !make_timer(CLOCK_MONOTONIC, &timers.watch, OF_WATCH))
         return; /* the same */
-    sigset_t ours = our_signals();
+    sigset_t ours = our_signals(), event = signal_of_events();
+    pthread_sigmask(SIG_BLOCK, &event, NULL);
     pthread_sigmask(SIG_UNBLOCK, &ours, NULL); /* the program may have been started with them blocked */
     timers.runs = true;
     lee_preempt_arm();
@@ -245,7 +291,7 @@ void lee_preempt_interrupt(int thread) {
 
 #else
 
-uint64_t lee_preempt_stops, lee_preempt_misses;
+uint64_t lee_preempt_stops, lee_preempt_misses, lee_preempt_events;
 
 void lee_preempt_begin(void) {
     lee_top_begin();

@@ -16,6 +16,8 @@
  * kernel drops a pending signal of a timer when the timer is set again (since Linux 6.13): what
  * another worker sent in between would be lost with it. */
 enum { LEE_SIGNAL_SLICE = 16 /* SIGSTKFLT, which other systems and some headers do not name */, LEE_SIGNAL_CALL = 30 /* SIGPWR */ };
+/* SIGIO: something came on a descriptor. */
+enum { LEE_SIGNAL_EVENT = 29 };
 
 /* A process is spawned by this thread; nothing after the first time. */
 void lee_preempt_begin(void);
@@ -24,12 +26,15 @@ void lee_preempt_soon(void) __attribute__((weak));
 /* Looks are taken at what is waited for outside of the program, as long as a process runs that is
  * watched (task.c). */
 void lee_preempt_watch(void) __attribute__((weak));
+/* This thread is interrupted when something comes on the descriptor and a process computes that is
+ * watched. For descriptors that no other program shares: the kernel keeps this for all who have it open. */
+void lee_preempt_hear(int fd) __attribute__((weak));
 /* No looks are taken, and nothing is tried again, until `lee_preempt_watch`, because that would
  * interrupt what waits. False: nothing is to be done. */
 bool lee_preempt_rest(void) __attribute__((weak));
 /* Whether slices end: the signal has its handler, so that a thread may be sent it. For a thread
  * that has called `lee_preempt_begin`. */
-bool lee_preempt_runs(void);
+bool lee_preempt_runs(void) __attribute__((weak));
 /* By any thread: the slice of that one, of the system's number, ends as soon as it can be
  * stopped. */
 void lee_preempt_interrupt(int thread);
@@ -58,7 +63,8 @@ bool lee_preempt_is_leaf(uintptr_t pc);
 /* Finds these functions. */
 void lee_preempt_find_leaves(void);
 
-/* How often a process was stopped, and how often it could not be when its time was over. */
-extern uint64_t lee_preempt_stops, lee_preempt_misses;
+/* How often a process was stopped, and how often it could not be when its time was over; how often
+ * the kernel told that something had come. */
+extern uint64_t lee_preempt_stops, lee_preempt_misses, lee_preempt_events;
 
 #endif

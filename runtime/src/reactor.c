@@ -38,6 +38,7 @@ int64_t lee_deadline(int64_t nanoseconds) {
 
 #include "fds.h"
 #include "poison.h"
+#include "preempt.h"
 #include "process.h"
 #include "task.h"
 #include "task_park.h"
@@ -77,6 +78,7 @@ struct watch {
     uint32_t registered; /* events; 0: none */
     uint32_t generation; /* of the descriptor that was registered; 0: nobody knows which one that was */
     uint64_t told;       /* the number of the last event that was told of it */
+    bool heard;          /* `lee_preempt_hear` knows it */
     bool empty;          /* it was read to its end, and nothing was told since */
     bool ended;          /* the peer said its last, or something urgent: from then on only reading tells */
 };
@@ -197,6 +199,12 @@ static int arm(int fd, uint32_t events) {
         return ENOMEM;
     uint32_t generation = lee_fd_generation(fd), wanted = events | EPOLLIN | EPOLLPRI | EPOLLRDHUP | EPOLLET;
     bool same = generation != 0 && generation == watch->generation;
+    if (!same)
+        watch->heard = false;
+    if (!watch->heard && generation != 0 && lee_preempt_hear != NULL && lee_preempt_runs()) {
+        lee_preempt_hear(fd);
+        watch->heard = true;
+    }
     if (same && (watch->registered & wanted) == wanted)
         return 0;
     if (same || watch->first != NULL)

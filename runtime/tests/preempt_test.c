@@ -126,33 +126,44 @@ LEE_CODE static int sleeps_in_c(void *argument) {
     return interrupted;
 }
 
-/* Slices of a second: whoever waits goes on when something came, all the same. */
-static void test_looks(void) {
-    int number = 0, ends[2];
-    char byte = 0;
-    struct timespec pause = {0, 500000};
-    CHECK(pipe(ends) == 0);
+static const struct timespec half_millisecond = {0, 500000};
+
+static void start_writer(int to) {
     pid_t writer = fork();
-    if (writer == 0) {
-        for (int i = 0; i < BYTES; i++) {
-            nanosleep(&pause, NULL);
-            if (write(ends[1], "x", 1) != 1)
-                _exit(1);
-        }
-        _exit(0);
+    if (writer != 0)
+        return;
+    for (int i = 0; i < BYTES; i++) {
+        nanosleep(&half_millisecond, NULL);
+        if (write(to, "x", 1) != 1)
+            _exit(1);
     }
+    _exit(0);
+}
+
+/* Slices of a second: whoever waits goes on when something came, all the same. The kernel tells of
+ * what comes on a descriptor that the program made. */
+static void test_looks(void) {
+    int number = 0, ends[2], own[2];
+    char byte = 0;
+    CHECK(pipe(ends) == 0 && lee_pipe(own) == 0);
+    start_writer(ends[1]);
     setenv("LEE_SLICE", "1000000", 1);
     alarm(100);
     struct lee_pid *c = lee_process_spawn(NULL, sleeps_in_c, NULL, 0);
     for (int i = 0; i < 50; i++) /* of many waits one is at each look */
-        CHECK(lee_nanosleep(&pause, NULL) == 0);
+        CHECK(lee_nanosleep(&half_millisecond, NULL) == 0);
     struct lee_process_end end = lee_process_wait(c);
     CHECK(end.how == LEE_RETURNED && (end.status == 0 || UNDER_ASAN)); /* there C has no stack of its own */
     struct lee_pid *pid = lee_process_spawn(NULL, spins, &number, sizeof number);
     for (int i = 0; i < BYTES; i++)
         CHECK(lee_read(ends[0], &byte, 1) == 1 && byte == 'x');
+    CHECK(lee_preempt_events == 0);
+    start_writer(own[1]);
     for (int i = 0; i < BYTES; i++)
-        CHECK(lee_nanosleep(&pause, NULL) == 0);
+        CHECK(lee_read(own[0], &byte, 1) == 1 && byte == 'x');
+    CHECK(lee_preempt_events > 0 || !one_worker());
+    for (int i = 0; i < BYTES; i++)
+        CHECK(lee_nanosleep(&half_millisecond, NULL) == 0);
     lee_process_kill(pid);
     exit(check_end());
 }
