@@ -4,6 +4,7 @@
 #include "worker.h"
 
 #include "process.h"
+#include "turns_inline.h"
 
 #ifndef LEE_NO_GC
 
@@ -235,7 +236,7 @@ static void wake_another(void) {
 static void leave_to_others(struct lee_worker *worker) {
     if (__atomic_load_n(&worker->called_at, __ATOMIC_RELAXED) == 0) /* else it has begun */
         __atomic_store_n(&worker->called_at, lee_system_time(), __ATOMIC_RELAXED);
-    if (worker->head != NULL) /* else others may still wait for another one's call */
+    if (worker->queue.head != NULL) /* else others may still wait for another one's call */
         __atomic_store_n(&pool.stranded, true, __ATOMIC_RELAXED);
     end_rests(worker);
 }
@@ -272,7 +273,7 @@ static void call_guard(struct lee_worker *self) {
 /* Shows each worker in a call of C that something waits for. */
 static void each_waited_for(void (*show)(struct lee_worker *worker)) {
     for (int i = 0; i < pool.count; i++) {
-        if (pool.workers[i] != NULL && pool.workers[i]->head != NULL && calls_c(pool.workers[i]))
+        if (pool.workers[i] != NULL && pool.workers[i]->queue.head != NULL && calls_c(pool.workers[i]))
             show(pool.workers[i]);
     }
 }
@@ -280,7 +281,7 @@ static void each_waited_for(void (*show)(struct lee_worker *worker)) {
 LEE_UNWATCHED static bool leaves_work(const struct lee_worker *self) {
     if (__atomic_load_n(&pool.guard, __ATOMIC_RELAXED) != NULL)
         return false;
-    return __atomic_load_n(&self->head, __ATOMIC_RELAXED) != NULL || __atomic_load_n(&pool.stranded, __ATOMIC_RELAXED) ||
+    return __atomic_load_n(&self->queue.head, __ATOMIC_RELAXED) != NULL || __atomic_load_n(&pool.stranded, __ATOMIC_RELAXED) ||
            __atomic_load_n(&lee_shares_ready, __ATOMIC_RELAXED) > 0 ||
            (__atomic_load_n(&pool.polls, __ATOMIC_RELAXED) == NULL && lee_reactor_has_waits());
 }
@@ -336,7 +337,7 @@ void lee_worker_calls_c(void) {
 /* Others wait here after a call of C that took long. What was stopped here had no other worker meanwhile,
  * and a call that sleeps takes nothing of the slice. */
 LEE_UNWATCHED static bool has_let_wait(const struct lee_worker *self) {
-    return __atomic_load_n(&self->head, __ATOMIC_RELAXED) != NULL && lee_cycles() - self->began > STOLEN_AFTER;
+    return __atomic_load_n(&self->queue.head, __ATOMIC_RELAXED) != NULL && lee_cycles() - self->began > STOLEN_AFTER;
 }
 
 void lee_worker_called_c(void) {
@@ -364,13 +365,7 @@ static void append(struct lee_worker *worker, struct lee_process *process) {
     process->on = worker;
     pool.queued += !process->handed;
     worker->handed += process->handed;
-    process->queue_next = NULL;
-    process->queue_previous = worker->tail;
-    if (worker->tail != NULL)
-        worker->tail->queue_next = process;
-    else
-        worker->head = process;
-    worker->tail = process;
+    lee_turns_add(&worker->queue, process);
 }
 
 static void take_off(struct lee_process *process) {
@@ -379,14 +374,7 @@ static void take_off(struct lee_process *process) {
     pool.queued -= !process->handed;
     worker->handed -= process->handed;
     process->handed = false;
-    if (process->queue_previous != NULL)
-        process->queue_previous->queue_next = process->queue_next;
-    else
-        worker->head = process->queue_next;
-    if (process->queue_next != NULL)
-        process->queue_next->queue_previous = process->queue_previous;
-    else
-        worker->tail = process->queue_previous;
+    lee_turns_take(&worker->queue, process);
 }
 
 bool lee_worker_queued(void) {
@@ -423,7 +411,7 @@ void lee_worker_ready(struct lee_process *process) {
     if (process->queued || process->worker != NULL)
         return;
     struct lee_worker *self = &lee_worker, *worker = place_of(process);
-    bool crowd = worker->head != NULL, watched = pool.spinning > 0;
+    bool crowd = worker->queue.head != NULL, watched = pool.spinning > 0;
     bool elsewhere = worker == self && self->runs != NULL && self->runs->wakes_and_runs;
     process->queued = true;
     process->ready_since = lee_cycles();
@@ -478,9 +466,9 @@ static struct lee_process *steal(const struct lee_worker *self) {
         struct lee_worker *from = pool.workers[(self->number + i) % pool.count];
         if (from == NULL)
             continue;
-        for (struct lee_process *process = from->head; process != NULL; process = process->queue_next) {
+        for (struct lee_process *process = from->queue.head; process != NULL; process = process->queue_next) {
             uint64_t waits = now - process->ready_since;
-            bool old = process->pinned != NULL ? waits > FIRST_AFTER : waits > STOLEN_AFTER || process != from->head;
+            bool old = process->pinned != NULL ? waits > FIRST_AFTER : waits > STOLEN_AFTER || process != from->queue.head;
             if (may_move(process) && old)
                 return process;
         }
@@ -494,7 +482,7 @@ static bool may_steal_soon(const struct lee_worker *self) {
         return false;
     for (int i = 0; i < pool.count; i++) {
         const struct lee_worker *from = pool.workers[i];
-        if (from != NULL && from != self && from->head != NULL && from->head->pinned == NULL && may_move(from->head))
+        if (from != NULL && from != self && from->queue.head != NULL && from->queue.head->pinned == NULL && may_move(from->queue.head))
             return true;
     }
     return false;
@@ -512,7 +500,7 @@ static void hand_over(struct lee_process *process, struct lee_worker *to) {
 
 /* Whose turn it is now, this worker finds by their shares. */
 static void take_handed(struct lee_worker *self) {
-    for (struct lee_process *process = self->head, *next; self->handed > 0 && process != NULL; process = next) {
+    for (struct lee_process *process = self->queue.head, *next; self->handed > 0 && process != NULL; process = next) {
         next = process->queue_next;
         if (process->handed) {
             take_off(process);
@@ -526,7 +514,7 @@ static void take_handed(struct lee_worker *self) {
 static struct lee_process *overdue(const struct lee_worker *self) {
     struct lee_process *first = NULL;
     uint64_t now = lee_cycles();
-    for (struct lee_process *process = self->head; process != NULL; process = process->queue_next) {
+    for (struct lee_process *process = self->queue.head; process != NULL; process = process->queue_next) {
         if (process->handed && now - process->ready_since > OVERDUE && (first == NULL || process->ready_since < first->ready_since))
             first = process;
     }
@@ -544,7 +532,7 @@ static void leave_to_busy(struct lee_worker *self) {
     }
     if (busy == NULL)
         return;
-    for (struct lee_process *process = self->head, *next; process != NULL; process = next) {
+    for (struct lee_process *process = self->queue.head, *next; process != NULL; process = next) {
         next = process->queue_next;
         if (!process->handed && may_move(process)) {
             take_off(process);
@@ -569,15 +557,15 @@ static struct lee_process *choose(struct lee_worker *self, bool yields) {
         lee_share_note_alone();
     if (needed)
         take_handed(self);
-    else if (self->head != NULL)
+    else if (self->queue.head != NULL)
         leave_to_busy(self);
-    while (needed && lee_shares_used && lee_shares_ready > 0 && (process = lee_share_next(self->head != NULL, yields)) != NULL) {
+    while (needed && lee_shares_used && lee_shares_ready > 0 && (process = lee_share_next(self->queue.head != NULL, yields)) != NULL) {
         struct lee_worker *only = place_of(process);
         if (only == self)
             return process;
         hand_over(process, only);
     }
-    process = self->head != NULL || !needed ? self->head : steal(self);
+    process = self->queue.head != NULL || !needed ? self->queue.head : steal(self);
     if (process != NULL)
         lee_worker_unready(process);
     return process;
@@ -593,11 +581,11 @@ static void adopt(struct lee_worker *self, uint64_t began) {
             continue;
         uint64_t since = __atomic_load_n(&from->called_at, __ATOMIC_RELAXED);
         if (began != UINT64_MAX && (since == 0 || since > began)) {
-            if (since != 0 && from->head != NULL)
+            if (since != 0 && from->queue.head != NULL)
                 __atomic_store_n(&pool.stranded, true, __ATOMIC_RELAXED);
             continue;
         }
-        for (struct lee_process *process = from->head, *next; process != NULL; process = next) {
+        for (struct lee_process *process = from->queue.head, *next; process != NULL; process = next) {
             next = process->queue_next;
             if (may_move(process)) {
                 take_off(process);
@@ -616,7 +604,7 @@ LEE_UNWATCHED static bool is_asked(void) {
 LEE_UNWATCHED bool lee_worker_has_others(void) {
     const struct lee_worker *self = &lee_worker;
     const struct lee_worker *stopper = __atomic_load_n(&pool.stopper, __ATOMIC_RELAXED);
-    return (stopper != NULL && stopper != self) || is_asked() || __atomic_load_n(&self->head, __ATOMIC_RELAXED) != NULL ||
+    return (stopper != NULL && stopper != self) || is_asked() || __atomic_load_n(&self->queue.head, __ATOMIC_RELAXED) != NULL ||
            __atomic_load_n(&lee_shares_ready, __ATOMIC_RELAXED) > 0 || __atomic_load_n(&pool.stranded, __ATOMIC_RELAXED) ||
            (!is_polled() && lee_reactor_has_waits());
 }
@@ -718,7 +706,7 @@ static void guard(struct lee_worker *self) {
         do {
             sleep_for(self, nap);
             nap = nap * 2 < GUARD_MOST ? nap * 2 : GUARD_MOST;
-        } while (watch_calls(self) && pool.stopper == NULL && self->head == NULL && self->deadlocked == NULL &&
+        } while (watch_calls(self) && pool.stopper == NULL && self->queue.head == NULL && self->deadlocked == NULL &&
                  __atomic_load_n(&self->woken, __ATOMIC_RELAXED) == 0);
     } else if (pool.polls == NULL && lee_reactor_has_waits()) {
         look(self, GUARD);
@@ -734,7 +722,7 @@ static bool is_stranded(void) {
         const struct lee_worker *from = pool.workers[i];
         if (from == NULL || !calls_c(from))
             continue;
-        for (const struct lee_process *process = from->head; process != NULL; process = process->queue_next) {
+        for (const struct lee_process *process = from->queue.head; process != NULL; process = process->queue_next) {
             if (may_move(process))
                 return true;
         }
@@ -750,7 +738,7 @@ static bool is_left_by_c(bool waits) {
 /* Something is in a queue, of whichever worker. */
 static bool anything_ready(void) {
     for (int i = 0; i < pool.count; i++) {
-        if (pool.workers[i] != NULL && (pool.workers[i]->head != NULL || pool.workers[i]->deadlocked != NULL))
+        if (pool.workers[i] != NULL && (pool.workers[i]->queue.head != NULL || pool.workers[i]->deadlocked != NULL))
             return true;
     }
     return lee_shares_ready > 0;
@@ -892,7 +880,7 @@ static _Noreturn void idle(void) {
             continue;
         }
         bool guards = pool.guard == self;
-        if (guards && self->head == NULL) {
+        if (guards && self->queue.head == NULL) {
             guard(self);
             if (pool.stopper != NULL || self->deadlocked != NULL)
                 continue;
@@ -911,7 +899,7 @@ static _Noreturn void idle(void) {
             continue;
         }
         bool needed = is_needed(self);
-        if ((!guards && needed && watch()) || self->head != NULL || self->deadlocked != NULL) /* the lock was given up */
+        if ((!guards && needed && watch()) || self->queue.head != NULL || self->deadlocked != NULL) /* the lock was given up */
             continue;
         if (pool.spinning == 0 && may_steal_soon(self))
             continue;
@@ -1011,12 +999,14 @@ struct lee_task *lee_worker_next(struct lee_task *waiting, bool outside, bool yi
     if (!over && process->tasks.head != NULL && !stop && !outside && !shuts)
         return lee_task_first_ready(process);
     process->worker = NULL;
+    process->yields = yields;
     self->runs = NULL;
     process->last = self;
     if (shuts) /* by whatever runs next, too, after which this one can run again */
         self->shuts = process;
     else if (!over && process->tasks.head != NULL)
         lee_worker_ready(process);
+    process->yields = false;
     struct lee_process *next = stop ? NULL : choose(self, yields);
     self->woke_at = 0;
     if (next != NULL) {
@@ -1115,7 +1105,7 @@ static void adopt_all(void) {
     pool.spawned = self->spawned;
     for (struct lee_process *process = pool.spawned; process != NULL; process = process->next)
         adopt_process(process);
-    for (struct lee_process *process = self->head; process != NULL; process = process->queue_next) {
+    for (struct lee_process *process = self->queue.head; process != NULL; process = process->queue_next) {
         process->on = self;
         process->ready_since = lee_cycles();
         pool.queued++;
@@ -1170,7 +1160,7 @@ void lee_pool_begin(void) {
 }
 
 void lee_pool_begin_for_c(void) {
-    if (lee_worker.head == NULL && lee_shares_ready == 0 && !lee_reactor_has_waits())
+    if (lee_worker.queue.head == NULL && lee_shares_ready == 0 && !lee_reactor_has_waits())
         return;
     lee_pool_may_begin = false;
     begin_pool(1);

@@ -88,6 +88,7 @@ struct lee_process {
     bool shuts_later;  /* custodians of its are shut down then (group.c) */
     uint8_t asked;     /* LEE_ASKED_... (top.h) */
     uint64_t number;   /* in the order in which processes are made; 1 for the first. 0: it is a thread of C's */
+    bool yields;       /* the running one wants all others to run first (turns.h) */
     bool stopped;      /* where it computed, so it cannot be collected (preempt.c) */
     bool names;        /* it is making objects for what a message names, with the lock */
     uint8_t watch;     /* how often more, when it is entered, the reactor is looked at while it runs */

@@ -10,6 +10,7 @@ extern size_t lee_share_steps;
 
 #include "preempt.h"
 #include "process.h"
+#include "turns_inline.h"
 #include "system.h"
 #include "worker.h"
 
@@ -119,7 +120,7 @@ void lee_share_note(void) {
 
 /* `own` is not linked while it can run. */
 static bool own_waits(void) {
-    return lee_many ? lee_worker_queued() : lee_worker.head != NULL;
+    return lee_many ? lee_worker_queued() : lee_worker.queue.head != NULL;
 }
 
 void lee_share_note_alone(void) {
@@ -153,13 +154,7 @@ void lee_share_ready(struct lee_process *process) {
     bool ran = process == lee_process_self();
     if (!ran && leaf->ready == 0 && lee_shares_used && !lee_task_is_seeded())
         go_on_before_join();
-    process->queue_next = NULL;
-    process->queue_previous = leaf->tail;
-    if (leaf->tail != NULL)
-        leaf->tail->queue_next = process;
-    else
-        leaf->head = process;
-    leaf->tail = process;
+    lee_turns_add(&leaf->queue, process);
     lee_shares_ready++;
     for (struct lee_share *at = leaf; at->parent != NULL; at = at->parent) {
         if (at->ready++ == 0)
@@ -169,14 +164,7 @@ void lee_share_ready(struct lee_process *process) {
 
 void lee_share_unready(struct lee_process *process) {
     struct lee_share *leaf = process->share;
-    if (process->queue_previous != NULL)
-        process->queue_previous->queue_next = process->queue_next;
-    else
-        leaf->head = process->queue_next;
-    if (process->queue_next != NULL)
-        process->queue_next->queue_previous = process->queue_previous;
-    else
-        leaf->tail = process->queue_previous;
+    lee_turns_take(&leaf->queue, process);
     lee_shares_ready--;
     for (struct lee_share *at = leaf; at->parent != NULL; at = at->parent) {
         if (--at->ready == 0)
@@ -258,7 +246,7 @@ struct lee_process *lee_share_next(bool queue, bool yields) {
     if (yields)
         give_turns_away();
     struct lee_share *at = &root;
-    while (at != &own && at->head == NULL) {
+    while (at != &own && at->queue.head == NULL) {
         struct lee_share *next = (struct lee_share *)(void *)at->first;
         at->floor = next->node.at > at->floor ? next->node.at : at->floor;
         at = next;
@@ -269,7 +257,7 @@ struct lee_process *lee_share_next(bool queue, bool yields) {
     }
     if (at == &own)
         return NULL;
-    struct lee_process *process = at->head;
+    struct lee_process *process = at->queue.head;
     lee_process_unready(process);
     return process;
 }

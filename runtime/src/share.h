@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "pairing.h"
+#include "turns.h"
 
 struct lee_process;
 struct lee_task;
@@ -38,7 +39,7 @@ struct lee_share {
     int64_t joined; /* its time when it last wanted to run after a while without */
     unsigned weight;
     size_t ready;   /* processes in it and below that can run, without the one that runs */
-    struct lee_process *head, *tail; /* of its own */
+    struct lee_turns queue; /* of its own */
 };
 
 /* How many processes with a share can run. */

@@ -23,6 +23,7 @@
 #include "poison.h"
 #include "preempt.h"
 #include "process.h"
+#include "turns_inline.h"
 #include "reactor.h"
 #include "report.h"
 #include "system.h"
@@ -116,18 +117,12 @@ static void wake_early(const struct lee_process *process) {
 
 /* Whether another process can run. */
 static inline bool has_outside(void) {
-    return worker.head != NULL || lee_shares_ready > 0;
+    return worker.queue.head != NULL || lee_shares_ready > 0;
 }
 
 static inline void enqueue(struct lee_process *process) {
     worker.calm = false;
-    process->queue_next = NULL;
-    process->queue_previous = worker.tail;
-    if (worker.tail != NULL)
-        worker.tail->queue_next = process;
-    else
-        worker.head = process;
-    worker.tail = process;
+    lee_turns_add(&worker.queue, process);
 }
 
 void lee_process_ready(struct lee_process *process) {
@@ -176,14 +171,7 @@ void lee_process_unready(struct lee_process *process) {
         lee_share_unready(process);
         return;
     }
-    if (process->queue_previous != NULL)
-        process->queue_previous->queue_next = process->queue_next;
-    else
-        worker.head = process->queue_next;
-    if (process->queue_next != NULL)
-        process->queue_next->queue_previous = process->queue_previous;
-    else
-        worker.tail = process->queue_previous;
+    lee_turns_take(&worker.queue, process);
 }
 
 /* Those of a pool are on one list. */
@@ -523,24 +511,19 @@ static inline struct lee_task *next_ready(struct lee_tasks *tasks) {
 /* Of another process that can run. `yields`: the running one wants others to. */
 static struct lee_task *next_outside(bool yields) {
     if (__builtin_expect(lee_shares_used, 0)) {
-        struct lee_process *chosen = lee_share_next(worker.head != NULL, yields);
+        struct lee_process *chosen = lee_share_next(worker.queue.head != NULL, yields);
         if (chosen != NULL)
             return next_ready(&chosen->tasks);
     }
-    struct lee_process *process = worker.head;
+    struct lee_process *process = worker.queue.head;
     if (__builtin_expect(worker.seeded, 0)) {
         for (unsigned steps = random_below(CHOICE); steps > 0 && process->queue_next != NULL; steps--)
             process = process->queue_next;
         lee_process_unready(process);
         return any_ready(&process->tasks);
     }
-    struct lee_process *next = process->queue_next;
     process->queued = false;
-    worker.head = next;
-    if (next != NULL)
-        next->queue_previous = NULL;
-    else
-        worker.tail = NULL;
+    lee_turns_take(&worker.queue, process);
     return first_ready(&process->tasks);
 }
 
@@ -865,6 +848,7 @@ static LEE_SWITCHES __attribute__((noinline)) uintptr_t yields_slowly(uintptr_t 
     if (!others && process->tasks.head == NULL)
         return sp;
     push_own(&process->tasks, self);
+    process->yields = others;
     if (others)
         lee_process_ready(process);
     struct lee_task *to = others ? next_outside(true) : next_ready(&process->tasks);

@@ -249,7 +249,7 @@ static void each_group(void (*visit)(const struct lee_group *group)) {
 static void put_worker(struct lee_worker *worker) {
     struct lee_text line = {.length = 0};
     uint64_t queued = 0;
-    for (const struct lee_process *process = worker->head; process != NULL; process = process->queue_next)
+    for (const struct lee_process *process = worker->queue.head; process != NULL; process = process->queue_next)
         queued++;
     lee_text_string(&line, "worker");
     put_number(&line, (uint64_t)worker->number);

@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "turns.h"
 #include "system.h"
 
 struct lee_process;
@@ -32,7 +33,7 @@ struct lee_worker {
     struct lee_process *killed; /* it was to be ended when it gave way */
     struct lee_process *shuts;  /* custodians of its were to be shut down then */
     void (*arrived)(struct lee_process *over);
-    struct lee_process *head, *tail; /* that can run, without the one that runs */
+    struct lee_turns queue;          /* that can run, without the one that runs */
     struct lee_process *spawned;     /* all but the thread's own; of a pool, its first worker has them */
     int turns;                       /* until the reactor is looked at although others can run */
     /* No other process can run, there is one worker, the process has no limits, and the custodian of

@@ -185,7 +185,10 @@ impl Machine<'_> {
         });
         match found {
             true => Ok(()),
-            false => fault(format!("container_of: the pointer is not to that member of a {}", self.program.types.show(record))),
+            false => fault(format!(
+                "container_of: the pointer is not to that member of a {}",
+                self.program.types.show(record)
+            )),
         }
     }
 
