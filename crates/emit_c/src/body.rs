@@ -204,13 +204,13 @@ impl<'u, 'a> Emitter<'u, 'a> {
                 let source = self.lvalue(&loc);
                 self.on_place(to, |text| format!("__builtin_va_copy({text}, {source});"));
             }
-            StmtKind::Asm(asm) => self.asm(asm),
+            StmtKind::Assembly(asm) => self.asm(asm),
             StmtKind::ArenaBegin(handle, _) => self.arena_begin(*handle),
             StmtKind::ArenaEnd(handle, _) => self.arena_end(*handle),
-            StmtKind::Open(handle, key, _) => self.open(*handle, key),
+            StmtKind::OpenBegin(handle, key, _) => self.open(*handle, key),
             StmtKind::Dispose { value, handle, moved } => self.dispose(value, handle.as_ref(), moved),
             StmtKind::DropSlot(place) => self.drop_slot(place),
-            StmtKind::Swap(a, b) => self.swap(a, b),
+            StmtKind::Exchange(a, b) => self.swap(a, b),
             StmtKind::CursorBegin(cursor, of) => self.cursor_begin(*cursor, of),
             StmtKind::CursorEnd(cursor) => self.cursor_end(*cursor),
             StmtKind::ChannelNew { contract, imp, exp, .. } => self.channel_new(*contract, imp, exp),
@@ -220,7 +220,7 @@ impl<'u, 'a> Emitter<'u, 'a> {
             StmtKind::SetTake { set, head, end, value } => self.set_take(set, *head, end, value.as_ref()),
             StmtKind::Select { dest, cases, has_default } => self.select(dest, cases, *has_default),
             StmtKind::Receive { end, head, binds, waits } => self.receive(end, *head, binds, *waits),
-            StmtKind::Close(..) | StmtKind::Pack(..) | StmtKind::Unpack { .. } | StmtKind::UnpackEnd(..) => {}
+            StmtKind::Close(..) | StmtKind::Pack(..) | StmtKind::UnpackBegin { .. } | StmtKind::UnpackEnd(..) => {}
         }
     }
 

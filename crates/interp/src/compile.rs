@@ -170,7 +170,7 @@ impl Compiler<'_, '_> {
             StmtKind::Prove(Proof::NonNull(_) | Proof::EndCases { .. })
             | StmtKind::Nop
             | StmtKind::Pack(..)
-            | StmtKind::Unpack { .. }
+            | StmtKind::UnpackBegin { .. }
             | StmtKind::UnpackEnd(..) => Stmt::Nop,
             StmtKind::StorageLive(local) => Stmt::Live(local.0),
             StmtKind::StorageDead(local) => Stmt::Dead(local.0),
@@ -218,10 +218,10 @@ impl Compiler<'_, '_> {
                 let value = value.as_ref().map(|value| self.place(value));
                 Stmt::SetTake { set: self.place(set), head: *head, end: self.place(end), value }
             }
-            StmtKind::Asm(_) => Stmt::Unsupported("inline assembly"),
+            StmtKind::Assembly(_) => Stmt::Unsupported("inline assembly"),
             StmtKind::ArenaBegin(local, _) => Stmt::ArenaBegin(self.place(&ir::Place::local(*local))),
             StmtKind::ArenaEnd(local, _) => Stmt::ArenaEnd(self.place(&ir::Place::local(*local))),
-            StmtKind::Open(local, key, _) => Stmt::Open(self.place(&ir::Place::local(*local)), self.place(key)),
+            StmtKind::OpenBegin(local, key, _) => Stmt::Open(self.place(&ir::Place::local(*local)), self.place(key)),
             StmtKind::Close(..) => Stmt::Nop,
             StmtKind::Dispose { value, handle, moved } => {
                 let mut places = vec![];
@@ -235,7 +235,7 @@ impl Compiler<'_, '_> {
                 Stmt::Dispose { value: self.op(value), handle: handle.as_ref().map(|h| self.op(h)), moved: places }
             }
             StmtKind::DropSlot(place) => Stmt::DropSlot(self.place(place)),
-            StmtKind::Swap(a, b) => Stmt::Swap(self.place(a), self.place(b), self.is_path(a) && self.is_path(b)),
+            StmtKind::Exchange(a, b) => Stmt::Swap(self.place(a), self.place(b), self.is_path(a) && self.is_path(b)),
             StmtKind::CursorEnd(cursor) => Stmt::CursorEnd(cursor.0),
             StmtKind::CursorBegin(cursor, of) => {
                 let is_cursor = |local| mir::cursors::is_cursor(self.body, local);

@@ -86,9 +86,10 @@ fn waiting<'t>(values: &[&'t Expr]) -> Vec<&'t Expr> {
 
 /// The values of a message, or of a member of a set, that wait for later ones.
 pub(crate) fn waiting_in(s: &Stmt) -> Vec<&Expr> {
+    use StmtKind::*;
     match &s.kind {
-        StmtKind::Send { end, args, .. } => waiting(&args.iter().chain([end]).collect::<Vec<_>>()),
-        StmtKind::SetAdd { set, end, value } => {
+        Send { end, args, .. } => waiting(&args.iter().chain([end]).collect::<Vec<_>>()),
+        SetAdd { set, end, value } => {
             let values: Vec<&Expr> = [Some(end), value.as_ref(), Some(set)].into_iter().flatten().collect();
             waiting(&values)
         }

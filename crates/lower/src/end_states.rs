@@ -151,7 +151,7 @@ impl Follow<'_> {
                     self.set(value, in_map, span);
                 }
             }
-            StmtKind::Swap(a, b) => match (self.state_of(a), self.state_of(b)) {
+            StmtKind::Exchange(a, b) => match (self.state_of(a), self.state_of(b)) {
                 (Some(x), Some(y)) => {
                     let old = Local(self.body.locals.len() as u32);
                     self.body.locals.push(LocalDecl::temp(self.int, ScopeId(0), span));
@@ -175,17 +175,17 @@ impl Follow<'_> {
             | StmtKind::VaStart(_)
             | StmtKind::VaEnd(_)
             | StmtKind::VaCopy(..)
-            | StmtKind::Asm(_)
+            | StmtKind::Assembly(_)
             | StmtKind::ArenaBegin(..)
             | StmtKind::ArenaEnd(..)
-            | StmtKind::Open(..)
+            | StmtKind::OpenBegin(..)
             | StmtKind::Close(..)
             | StmtKind::Dispose { .. }
             | StmtKind::DropSlot(_)
             | StmtKind::CursorBegin(..)
             | StmtKind::CursorEnd(_)
             | StmtKind::Pack(..)
-            | StmtKind::Unpack { .. }
+            | StmtKind::UnpackBegin { .. }
             | StmtKind::UnpackEnd(..)
             | StmtKind::Select { .. }
             | StmtKind::SetNew(_)

@@ -67,7 +67,7 @@ impl<'t> Lower<'t, '_> {
         let handle = self.local(handle);
         self.declare_live(handle);
         let key = self.place(key, Use::Read).place;
-        self.emit(StmtKind::Open(handle, key.clone(), region));
+        self.emit(StmtKind::OpenBegin(handle, key.clone(), region));
         self.opened.push((handle, key, region));
         self.push_live(Item::Open(self.opened.len() - 1));
     }
@@ -94,7 +94,7 @@ impl<'t> Lower<'t, '_> {
 
     /// Two places exchange what they own.
     pub fn exchange(&mut self, a: Place, b: Place) {
-        self.emit(StmtKind::Swap(a, b));
+        self.emit(StmtKind::Exchange(a, b));
     }
 
     /// Takes out what the place holds: of a slot, null stays behind.
@@ -187,7 +187,7 @@ impl<'t> Lower<'t, '_> {
         for &region in regions {
             self.place_region(region);
         }
-        self.emit(StmtKind::Unpack { place: place.clone(), regions: regions.to_vec(), moves });
+        self.emit(StmtKind::UnpackBegin { place: place.clone(), regions: regions.to_vec(), moves });
         // What owns nothing is copied out. The parts come to life after this, so they end before it.
         let lends = !moves && mir::ty::owns(&self.program.types, whole.qty.ty);
         if lends {

@@ -585,7 +585,7 @@ impl<'t> Lower<'t, '_> {
             clobbers: asm.clobbers.clone(),
             labels,
         };
-        self.emit(StmtKind::Asm(Box::new(asm)));
+        self.emit(StmtKind::Assembly(Box::new(asm)));
     }
 
     /// `free` of a shared pointer: the place is set to null. Of a value: evaluated only.

@@ -108,17 +108,17 @@ forms! {
     /// The slot whose content is dropped.
     as_drop_slot -> &Place: StmtKind::DropSlot(slot) => slot;
     /// The two places that exchange their contents.
-    as_swap -> (&Place, &Place): StmtKind::Swap(a, b) => (a, b);
+    as_swap -> (&Place, &Place): StmtKind::Exchange(a, b) => (a, b);
     /// The cursor that begins, and what it is on.
     as_cursor -> (Local, &Place): StmtKind::CursorBegin(cursor, of) => (*cursor, of);
     /// The cursor on a slot that ends.
     as_cursor_end -> Local: StmtKind::CursorEnd(cursor) => *cursor;
     /// The inline assembly.
-    as_asm -> &Asm: StmtKind::Asm(asm) => asm;
+    as_asm -> &Asm: StmtKind::Assembly(asm) => asm;
     /// The handle and the region of an arena that ends.
     as_arena_end -> (Local, u32): StmtKind::ArenaEnd(handle, region) => (*handle, *region);
     /// The handle, the key's place and the region of an `open`.
-    as_open -> (Local, &Place, Region): StmtKind::Open(handle, key, region) => (*handle, key, *region);
+    as_open -> (Local, &Place, Region): StmtKind::OpenBegin(handle, key, region) => (*handle, key, *region);
     /// The handle, the key's place and the region of an `open` that ends.
     as_close -> (Local, &Place, Region): StmtKind::Close(handle, key, region) => (*handle, key, *region);
     /// The struct that is packed.
@@ -127,7 +127,7 @@ forms! {
     as_set_take -> &Place: StmtKind::SetTake { set, .. } => set;
     /// The struct that is unpacked, its fresh regions, and whether its parts are moved out.
     as_unpack -> (&Place, &Vec<u32>, bool):
-        StmtKind::Unpack { place, regions, moves } => (place, regions, *moves);
+        StmtKind::UnpackBegin { place, regions, moves } => (place, regions, *moves);
     /// The struct and the regions of an `unpack` that lends and ends.
     as_unpack_end -> (&Place, &Vec<u32>): StmtKind::UnpackEnd(place, regions) => (place, regions);
     @mut

@@ -223,14 +223,14 @@ pub enum StmtKind {
     /// `va_copy(dst, src)`
     VaCopy(Place, Place),
     /// Inline assembly (`unsafe`, plain C).
-    Asm(Box<Asm>),
+    Assembly(Box<Asm>),
     /// `arena r;`: makes the LIFO arena or reap (as the region's kind says) and its handle.
     ArenaBegin(Local, u32),
     /// The LIFO arena ends, however its scope is left.
     ArenaEnd(Local, u32),
     /// `open`: takes the key out of the place (the place is moved-from until the close) and makes
     /// the region live: handle local, key place, region.
-    Open(Local, Place, Region),
+    OpenBegin(Local, Place, Region),
     /// The end of an `open`: gives the key back to its place.
     Close(Local, Place, Region),
     /// Frees (releases, closes) an owned value and, deeply and without recursion, all that it owns.
@@ -249,7 +249,7 @@ pub enum StmtKind {
     /// overwritten or ends. Null owes nothing.
     DropSlot(Place),
     /// `a :=: b` where one side is owned: exchanges the contents.
-    Swap(Place, Place),
+    Exchange(Place, Place),
     /// A cursor's place is lent exclusively from here until the cursor's `StorageDead`: cursor
     /// local, place.
     CursorBegin(Local, Place),
@@ -262,7 +262,7 @@ pub enum StmtKind {
     Pack(Place, Vec<Region>),
     /// `unpack`: from here reads of the fields of the struct at the place, which bring its parts
     /// into locals, see its hidden regions as these entries of `Body::regions`, by `exists` number.
-    Unpack {
+    UnpackBegin {
         /// The struct.
         place: Place,
         /// The fresh regions.

@@ -299,7 +299,7 @@ impl Parser<'_> {
                 let region = self.region()?;
                 self.want(")")?;
                 match word {
-                    "open" => StmtKind::Open(local, key, region),
+                    "open" => StmtKind::OpenBegin(local, key, region),
                     _ => StmtKind::Close(local, key, region),
                 }
             }
@@ -311,7 +311,7 @@ impl Parser<'_> {
                 self.want(",")?;
                 let b = self.place()?;
                 self.want(")")?;
-                StmtKind::Swap(a, b)
+                StmtKind::Exchange(a, b)
             }
             "cursor_begin" => {
                 self.want("(")?;
@@ -333,13 +333,13 @@ impl Parser<'_> {
             }
             "unpack_move" | "unpack_lend" => {
                 let (place, regions) = self.place_and_list(Self::region_number)?;
-                StmtKind::Unpack { place, regions, moves: word == "unpack_move" }
+                StmtKind::UnpackBegin { place, regions, moves: word == "unpack_move" }
             }
             "unpack_end" => {
                 let (place, regions) = self.place_and_list(Self::region_number)?;
                 StmtKind::UnpackEnd(place, regions)
             }
-            "asm" => StmtKind::Asm(Box::new(self.asm()?)),
+            "asm" => StmtKind::Assembly(Box::new(self.asm()?)),
             "channel" => self.channel()?,
             "send" => {
                 self.want("(")?;

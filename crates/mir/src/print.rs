@@ -385,10 +385,10 @@ impl Printer<'_> {
             StmtKind::VaCopy(to, from) => {
                 format!("va_copy({}, {})", self.place(to), self.place(from))
             }
-            StmtKind::Asm(asm) => self.asm(asm),
+            StmtKind::Assembly(asm) => self.asm(asm),
             StmtKind::ArenaBegin(l, region) => format!("arena_begin({}, @r{region})", self.local(*l)),
             StmtKind::ArenaEnd(l, region) => format!("arena_end({}, @r{region})", self.local(*l)),
-            StmtKind::Open(l, key, region) => {
+            StmtKind::OpenBegin(l, key, region) => {
                 format!("open({}, {}, {})", self.local(*l), self.place(key), region_text(*region))
             }
             StmtKind::Close(l, key, region) => {
@@ -407,14 +407,14 @@ impl Printer<'_> {
                 out
             }
             StmtKind::DropSlot(place) => format!("drop_slot({})", self.place(place)),
-            StmtKind::Swap(a, b) => format!("swap({}, {})", self.place(a), self.place(b)),
+            StmtKind::Exchange(a, b) => format!("swap({}, {})", self.place(a), self.place(b)),
             StmtKind::CursorEnd(l) => format!("cursor_end({})", self.local(*l)),
             StmtKind::CursorBegin(l, place) => format!("cursor_begin({}, {})", self.local(*l), self.place(place)),
             StmtKind::Pack(place, regions) => {
                 let regions: Vec<String> = regions.iter().map(|r| region_text(*r)).collect();
                 format!("pack({}, [{}])", self.place(place), regions.join(", "))
             }
-            StmtKind::Unpack { place, regions, moves } => {
+            StmtKind::UnpackBegin { place, regions, moves } => {
                 let regions: Vec<String> = regions.iter().map(|r| format!("@r{r}")).collect();
                 let word = if *moves { "unpack_move" } else { "unpack_lend" };
                 format!("{word}({}, [{}])", self.place(place), regions.join(", "))

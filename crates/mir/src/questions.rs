@@ -268,7 +268,7 @@ impl StmtKind {
         match self {
             StmtKind::ArenaBegin(_, n) => Some((Region::Body(*n), true)),
             StmtKind::ArenaEnd(_, n) => Some((Region::Body(*n), false)),
-            StmtKind::Open(_, _, region) => Some((*region, true)),
+            StmtKind::OpenBegin(_, _, region) => Some((*region, true)),
             StmtKind::Close(_, _, region) => Some((*region, false)),
             StmtKind::Assign(..)
             | StmtKind::Call { .. }
@@ -282,14 +282,14 @@ impl StmtKind {
             | StmtKind::VaStart(_)
             | StmtKind::VaEnd(_)
             | StmtKind::VaCopy(..)
-            | StmtKind::Asm(_)
+            | StmtKind::Assembly(_)
             | StmtKind::Dispose { .. }
             | StmtKind::DropSlot(_)
-            | StmtKind::Swap(..)
+            | StmtKind::Exchange(..)
             | StmtKind::CursorBegin(..)
             | StmtKind::CursorEnd(_)
             | StmtKind::Pack(..)
-            | StmtKind::Unpack { .. }
+            | StmtKind::UnpackBegin { .. }
             | StmtKind::UnpackEnd(..)
             | StmtKind::ChannelNew { .. }
             | StmtKind::Send { .. }
@@ -311,18 +311,18 @@ impl StmtKind {
             StmtKind::Assign(..) => Action::Assign,
             StmtKind::Zero(_) | StmtKind::SetTag(..) => Action::Fill,
             StmtKind::Call { .. } => Action::Call,
-            StmtKind::Asm(_) => Action::Assembly,
+            StmtKind::Assembly(_) => Action::Assembly,
             StmtKind::CopyElements { .. } => Action::Copy,
             StmtKind::VaStart(_) | StmtKind::VaEnd(_) | StmtKind::VaCopy(..) => Action::Arguments,
-            StmtKind::Dispose { .. } | StmtKind::DropSlot(_) | StmtKind::Swap(..) => Action::Owner,
+            StmtKind::Dispose { .. } | StmtKind::DropSlot(_) | StmtKind::Exchange(..) => Action::Owner,
             StmtKind::ArenaBegin(..)
             | StmtKind::ArenaEnd(..)
-            | StmtKind::Open(..)
+            | StmtKind::OpenBegin(..)
             | StmtKind::Close(..)
             | StmtKind::CursorBegin(..)
             | StmtKind::CursorEnd(_)
             | StmtKind::Pack(..)
-            | StmtKind::Unpack { .. }
+            | StmtKind::UnpackBegin { .. }
             | StmtKind::UnpackEnd(..) => Action::Region,
             StmtKind::Send { .. } => Action::Send,
             StmtKind::ChannelNew { .. }

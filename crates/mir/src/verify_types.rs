@@ -244,7 +244,7 @@ impl<'a> Verifier<'a> {
                 self.va_list(to);
                 self.va_list(from);
             }
-            StmtKind::Asm(asm) => {
+            StmtKind::Assembly(asm) => {
                 for (_, _, place) in &asm.outputs {
                     self.place(place);
                 }
@@ -253,7 +253,7 @@ impl<'a> Verifier<'a> {
                 }
             }
             StmtKind::ArenaBegin(l, region) | StmtKind::ArenaEnd(l, region) => self.arena(*l, *region),
-            StmtKind::Open(l, key, region) | StmtKind::Close(l, key, region) => self.open(*l, key, *region),
+            StmtKind::OpenBegin(l, key, region) | StmtKind::Close(l, key, region) => self.open(*l, key, *region),
             StmtKind::Dispose { value, handle, .. } => {
                 self.want(value, "what can be owned", Self::can_be_owned);
                 if let Some(handle) = handle {
@@ -263,7 +263,7 @@ impl<'a> Verifier<'a> {
             StmtKind::DropSlot(place) => {
                 self.place(place);
             }
-            StmtKind::Swap(a, b) => {
+            StmtKind::Exchange(a, b) => {
                 let types = (self.place(a), self.place(b));
                 if let (Some(a), Some(b)) = types {
                     if !same_shape(&self.program.types, a, b) {
@@ -286,7 +286,7 @@ impl<'a> Verifier<'a> {
                 }
                 self.hidden(place, regions.len());
             }
-            StmtKind::Unpack { place, regions, .. } => {
+            StmtKind::UnpackBegin { place, regions, .. } => {
                 for &region in regions {
                     self.region(Region::Body(region));
                 }

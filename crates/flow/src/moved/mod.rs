@@ -167,7 +167,7 @@ fn take_out(program: &Program, ty: Ty, to: &Place, slot: &Place) -> Vec<StmtKind
     match program.types.as_pointer(ty) {
         Some(_) => {
             let null = Rvalue::Use(Operand::Const(Const::Null(ty)));
-            vec![StmtKind::Assign(to.clone(), null), StmtKind::Swap(to.clone(), slot.clone())]
+            vec![StmtKind::Assign(to.clone(), null), StmtKind::Exchange(to.clone(), slot.clone())]
         }
         None => taken::struct_taken(program, ty, to, slot),
     }

@@ -445,7 +445,7 @@ pub(super) fn struct_taken(program: &Program, ty: Ty, to: &Place, slot: &Place) 
     for (way, owned) in parts(program, ty, 0).unwrap_or_default() {
         let (to, from) = (below(to, &way), below(slot, &way));
         made.push(match owned {
-            true => StmtKind::Swap(to, from),
+            true => StmtKind::Exchange(to, from),
             false => StmtKind::Assign(to, Rvalue::Use(Operand::Copy(from))),
         });
     }

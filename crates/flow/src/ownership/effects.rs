@@ -86,15 +86,15 @@ impl Ownership<'_> {
             StmtKind::StorageDead(local) => self.ends(s, at, *local, span, report),
             StmtKind::ArenaEnd(handle, _) => self.region_ends(s, at, *handle, span, report),
             StmtKind::Zero(place) => self.zero(s, at, place, span, report),
-            StmtKind::Swap(a, b) => self.swap(s, at, a, b, span, report),
-            StmtKind::Open(_, key, _) => self.open(s, at, key, span, report),
+            StmtKind::Exchange(a, b) => self.swap(s, at, a, b, span, report),
+            StmtKind::OpenBegin(_, key, _) => self.open(s, at, key, span, report),
             StmtKind::Close(_, key, _) => {
                 if let Some(found) = self.find(key).filter(|f| f.exact) {
                     s.set(&self.paths, found.node, OWNED, 0);
                 }
             }
             StmtKind::CursorBegin(cursor, place) => self.cursor(s, at, *cursor, place, span, report),
-            StmtKind::Unpack { place, moves, .. } => {
+            StmtKind::UnpackBegin { place, moves, .. } => {
                 self.read(s, at, place, span, report);
                 if !moves {
                     self.lend(s, at, BorrowKind::Lend, place, span, report);

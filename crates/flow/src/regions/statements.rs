@@ -19,14 +19,14 @@ impl<'a> Solver<'a> {
         match &stmt.kind {
             StmtKind::Assign(dest, value) => self.assign(at, dest, value, span),
             StmtKind::Call { dest, callee, args, ty } => self.call(at, dest.as_ref(), callee, args, *ty, span),
-            StmtKind::Swap(a, b) => {
+            StmtKind::Exchange(a, b) => {
                 if let (Some(x), Some(y)) = (self.place_side(a), self.place_side(b)) {
                     let keeper = self.keeper(b);
                     self.flow(x.outer, y.outer, How::Equal, span, keeper);
                     self.relate_inner(x, y, span, keeper);
                 }
             }
-            StmtKind::Open(handle, key, region) => {
+            StmtKind::OpenBegin(handle, key, region) => {
                 let region = self.map((*region, 0), Env::Body);
                 for place in [&Place::local(*handle), key] {
                     let ty = place_ty(self.program, self.body, place).map(|q| q.ty);
@@ -47,7 +47,7 @@ impl<'a> Solver<'a> {
                 self.hidden_owners(place, &regions, span);
                 self.hide(place, regions);
             }
-            StmtKind::Unpack { place, regions, .. } => {
+            StmtKind::UnpackBegin { place, regions, .. } => {
                 let refs: Vec<Ref> = regions.iter().map(|&n| self.map((Region::Body(n), 0), Env::Body)).collect();
                 for (&region, bound) in regions.iter().zip(self.hidden_bounds(place, &refs)) {
                     self.bounds.extend(bound.map(|bound| (region, bound)));

@@ -240,7 +240,7 @@ impl<'a> Typestate<'a> {
                     self.arrives(s, value, self.value_state(set), span, report);
                 }
             }
-            StmtKind::Swap(a, b) => self.swap(s, a, b, span, report),
+            StmtKind::Exchange(a, b) => self.swap(s, a, b, span, report),
             StmtKind::Dispose { value, .. } => {
                 if let Some(place) = value.place() {
                     self.set(s, place, States::default());

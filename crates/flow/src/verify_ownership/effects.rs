@@ -75,7 +75,7 @@ impl Walker<'_> {
                     m.cells.insert((cell.0, tag), Value { number: Some(i128::from(*member)), ..Value::unknown() });
                 }
             }
-            StmtKind::Swap(a, b) => self.swap(m, a, b)?,
+            StmtKind::Exchange(a, b) => self.swap(m, a, b)?,
             StmtKind::DropSlot(place) => {
                 let place = &self.resolver.of_address(place);
                 match self.locate(m, place)? {
@@ -106,7 +106,7 @@ impl Walker<'_> {
                     value.needs.insert(ended);
                 }
             }
-            StmtKind::Open(_, key, region) => {
+            StmtKind::OpenBegin(_, key, region) => {
                 let value = self.read(m, key)?;
                 if value.needs.iter().any(|&t| !m.is_alive(t)) {
                     self.wrong("opens a key that was released");
@@ -154,7 +154,7 @@ impl Walker<'_> {
                 self.cursors.push((*cursor, place.clone()));
                 self.place_cursor(m, *cursor, value);
             }
-            StmtKind::Unpack { place, regions, moves } => {
+            StmtKind::UnpackBegin { place, regions, moves } => {
                 // What owns nothing is copied out.
                 if !moves && owns(&self.program.types, self.place_ty(place)) {
                     self.lends(m, BorrowKind::Lend, place);
@@ -204,7 +204,7 @@ impl Walker<'_> {
             | StmtKind::VaStart(_)
             | StmtKind::VaEnd(_)
             | StmtKind::VaCopy(..)
-            | StmtKind::Asm(_) => {}
+            | StmtKind::Assembly(_) => {}
             other => self.by_the_table(m, other)?,
         }
         Ok(())

@@ -46,7 +46,7 @@ pub fn flags(kind: &StmtKind) -> Flags<'_> {
             }
             flags.memory = keeps(Line::CallMemory);
         }
-        StmtKind::Asm(_) => {
+        StmtKind::Assembly(_) => {
             flags.memory = keeps(Line::AsmMemory);
             if keeps(Line::AsmRuns) {
                 flags.code = Code::Assembly;
@@ -108,12 +108,12 @@ pub fn flags(kind: &StmtKind) -> Flags<'_> {
         | StmtKind::VaEnd(_)
         | StmtKind::VaCopy(..)
         | StmtKind::ArenaEnd(..)
-        | StmtKind::Open(..)
+        | StmtKind::OpenBegin(..)
         | StmtKind::Close(..)
-        | StmtKind::Swap(..)
+        | StmtKind::Exchange(..)
         | StmtKind::CursorBegin(..)
         | StmtKind::Pack(..)
-        | StmtKind::Unpack { .. }
+        | StmtKind::UnpackBegin { .. }
         | StmtKind::UnpackEnd(..)
         | StmtKind::ChannelNew { .. }
         | StmtKind::Send { .. }

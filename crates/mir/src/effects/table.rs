@@ -102,7 +102,7 @@ macro_rules! traversal {
                     see(Line::VaCopyFrom, $part::Place(from, Kind::Copy));
                     see(Line::VaCopyTo, $part::Place(to, Kind::Write));
                 }
-                StmtKind::Asm(asm) => {
+                StmtKind::Assembly(asm) => {
                     let Asm { inputs, outputs, .. } = &$($m)? **asm;
                     for (_, _, a) in inputs {
                         see(Line::AsmInput, $part::Operand(a, Kind::Copy));
@@ -115,7 +115,7 @@ macro_rules! traversal {
                 }
                 StmtKind::ArenaBegin(handle, _) => see(Line::ArenaBegin, $part::Local(handle, Kind::Write)),
                 StmtKind::ArenaEnd(handle, _) => see(Line::ArenaEnd, $part::Local(handle, Kind::Drop)),
-                StmtKind::Open(handle, key, _) => {
+                StmtKind::OpenBegin(handle, key, _) => {
                     see(Line::OpenKey, $part::Place(key, Kind::Move));
                     see(Line::OpenHandle, $part::Local(handle, Kind::Write));
                 }
@@ -137,7 +137,7 @@ macro_rules! traversal {
                     }
                 }
                 StmtKind::DropSlot(slot) => see(Line::DropSlot, $part::Place(slot, Kind::Drop)),
-                StmtKind::Swap(a, b) => {
+                StmtKind::Exchange(a, b) => {
                     see(Line::Swap, $part::Place(a, Kind::Exchange));
                     see(Line::Swap, $part::Place(b, Kind::Exchange));
                 }
@@ -149,7 +149,7 @@ macro_rules! traversal {
                 StmtKind::CursorEnd(cursor) => see(Line::CursorEnd, $part::Local(cursor, Kind::Mention)),
                 // The stores and reads of fields that follow use the struct.
                 StmtKind::Pack(at, _) => see(Line::Pack, $part::Place(at, Kind::Mention)),
-                StmtKind::Unpack { place, .. } => see(Line::Unpack, $part::Place(place, Kind::Mention)),
+                StmtKind::UnpackBegin { place, .. } => see(Line::Unpack, $part::Place(place, Kind::Mention)),
                 StmtKind::UnpackEnd(place, _) => see(Line::UnpackEnd, $part::Place(place, Kind::Mention)),
                 StmtKind::ChannelNew { imp, exp, .. } => {
                     see(Line::ChannelEnds, $part::Place(imp, Kind::Write));
