@@ -86,7 +86,7 @@ fn waiting<'t>(values: &[&'t Expr]) -> Vec<&'t Expr> {
 
 /// The values of a message, or of a member of a set, that wait for later ones.
 pub(crate) fn waiting_in(s: &Stmt) -> Vec<&Expr> {
-    use StmtKind::*;
+    use StmtKind::{Send, SetAdd};
     match &s.kind {
         Send { end, args, .. } => waiting(&args.iter().chain([end]).collect::<Vec<_>>()),
         SetAdd { set, end, value } => {
