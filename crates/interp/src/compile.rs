@@ -333,7 +333,8 @@ impl Compiler<'_, '_> {
             steps: steps.into(),
             ty,
             repr: repr(types, ty),
-            size: size(types, ty),
+            // A bit-field's unit may end behind a packed struct.
+            size: bits.map_or_else(|| size(types, ty), |(bit, width)| u64::from((bit + width).div_ceil(8))),
             bits,
             owns: owns(types, ty),
             local: place.as_local().is_some(),

@@ -367,9 +367,8 @@ impl<'p> Machine<'p> {
                         };
                         match (field.width, part) {
                             (Some(width), ConstInit::Int(n)) => {
-                                let unit = types::size(types, field.ty.ty);
                                 let loc = Loc { obj, off: (off + place.offset) as i64 };
-                                self.put_bits(loc, unit, place.bit, width, *n);
+                                self.put_bits(loc, place.bit, width, *n);
                             }
                             _ => self.init(obj, off + place.offset, field.ty.ty, part),
                         }
@@ -659,7 +658,7 @@ impl<'p> Machine<'p> {
             if let Err(bad) = self.mem.writable(loc, place.size) {
                 return self.refuse(bad, loc, place.size, "write");
             }
-            self.put_bits(loc, place.size, bit, width, value.int());
+            self.put_bits(loc, bit, width, value.int());
             return Ok(());
         }
         self.store_at(loc, place.ty, place.repr, place.size, place.owns, value, how)?;
@@ -853,17 +852,17 @@ impl<'p> Machine<'p> {
     }
 
     /// Writes a bit-field.
-    pub fn put_bits(&mut self, loc: Loc, size: u64, bit: u32, width: u32, value: i128) {
+    pub fn put_bits(&mut self, loc: Loc, bit: u32, width: u32, value: i128) {
         let Some(obj) = self.mem.obj_mut(loc.obj) else { return };
         let mut unit = [0u8; 16];
-        let n = (size as usize).min(16);
-        for (to, from) in unit.iter_mut().zip(obj.bytes(loc.off, size.min(16))) {
+        let n = (bit + width).div_ceil(8).min(16);
+        for (to, from) in unit.iter_mut().zip(obj.bytes(loc.off, u64::from(n))) {
             *to = *from;
         }
         let mask = if width >= 128 { u128::MAX } else { (1u128 << width) - 1 };
         let old = u128::from_le_bytes(unit);
         let new = (old & !(mask << bit)) | ((value as u128 & mask) << bit);
-        if let Some(bytes) = new.to_le_bytes().get(..n) {
+        if let Some(bytes) = new.to_le_bytes().get(..n as usize) {
             obj.write(loc.off, bytes);
         }
     }
