@@ -7,6 +7,8 @@
 #include "process.h"
 #include "turns.h"
 
+#ifndef LEE_NO_GC /* where there are processes */
+
 static inline void lee_turns_add(struct lee_turns *queue, struct lee_process *process) {
     struct lee_process *before = queue->stopped; /* null: it is the last */
     if (__builtin_expect(process->stopped, 0)) {
@@ -50,4 +52,5 @@ static inline void lee_turns_take(struct lee_turns *queue, struct lee_process *p
         queue->tail = process->queue_previous;
 }
 
+#endif
 #endif
