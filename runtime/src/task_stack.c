@@ -65,7 +65,8 @@ static bool add_range(void) {
     int count = atomic_load_explicit(&range_count, memory_order_relaxed);
     if (count == RANGES_MOST)
         return false;
-    watched = lee_runs_on_valgrind();
+    if (count == 0) /* before any other thread can read it */
+        watched = lee_runs_on_valgrind();
     size_t slots = count >= 8 ? SLOTS_MOST : (size_t)SLOTS_FIRST << count;
     for (; slots > 0; slots /= 2) {
         unsigned char *start = lee_system_reserve(NULL, slots * LEE_STACK_BYTES);
