@@ -167,8 +167,9 @@ static bool is_away(const struct lee_worker *worker) {
     return calls_c(worker) && __atomic_load_n(&worker->away, __ATOMIC_RELAXED);
 }
 
-/* Whether fewer others than there may be workers are busy, without those that are `out`. */
-static bool are_few(const struct lee_worker *self, bool (*out)(const struct lee_worker *worker)) {
+/* Whether fewer others than there may be workers are busy, without those that are `out`. Without the lock
+ * it may be wrong by what just changes. */
+LEE_UNWATCHED static bool are_few(const struct lee_worker *self, bool (*out)(const struct lee_worker *worker)) {
     int busy = 0;
     for (int i = 0; i < pool.count; i++) {
         const struct lee_worker *worker = pool.workers[i];
@@ -179,7 +180,7 @@ static bool are_few(const struct lee_worker *self, bool (*out)(const struct lee_
 
 /* There are more than `most` workers if all were in calls of C at some time. One takes work only if there
  * would be too few others for it: processes that take turns are to have the processors. */
-static bool is_needed(const struct lee_worker *self) {
+LEE_UNWATCHED static bool is_needed(const struct lee_worker *self) {
     return pool.count <= pool.most || are_few(self, is_away);
 }
 
