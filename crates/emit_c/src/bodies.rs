@@ -241,10 +241,10 @@ fn definition<'a>(unit: &mut Unit<'a>, function: &Function, body: &'a Body, line
     let at = unit.locator.at(body.span);
     let section = code_section(unit, &body.func);
     lines.push(&unit.locator.files, at, 0, &format!("{section}{storage}{head} {{"));
-    let texts = [entry.as_slice(), listed.as_slice(), own.as_slice()].concat().join("\n");
-    let addressed = unit.options.debug.then(|| {
+    let texts = unit.options.debug.then(|| [entry.as_slice(), listed.as_slice(), own.as_slice()].concat().join("\n"));
+    let addressed = texts.as_deref().map(|texts| {
         let mut found = locals::addressed(&code.out);
-        found.extend(locals::addressed(&texts));
+        found.extend(locals::addressed(texts));
         found
     });
     for declaration in locals::declarations(unit, body, &held, addressed.as_ref()).into_iter().chain(own) {
