@@ -6,6 +6,7 @@ use crate::globals;
 use crate::lines::Lines;
 use crate::locals::{self, Held};
 use crate::names::NameSet;
+use crate::shared;
 use crate::unit::Unit;
 use mir::ir::*;
 use rustc_hash::FxHashSet;
@@ -242,12 +243,23 @@ fn definition<'a>(unit: &mut Unit<'a>, function: &Function, body: &'a Body, line
     let section = code_section(unit, &body.func);
     lines.push(&unit.locator.files, at, 0, &format!("{section}{storage}{head} {{"));
     let texts = unit.options.debug.then(|| [entry.as_slice(), listed.as_slice(), own.as_slice()].concat().join("\n"));
-    let addressed = texts.as_deref().map(|texts| {
+    let (mut addressed, mut gone, mut shorter) = (None, FxHashSet::default(), None);
+    if let Some(texts) = &texts {
         let mut found = locals::addressed(&code.out);
         found.extend(locals::addressed(texts));
-        found
-    });
-    for declaration in locals::declarations(unit, body, &held, addressed.as_ref()).into_iter().chain(own) {
+        if !mir::twice::returns_twice(unit.program, body) {
+            let types = locals::sharing(unit, body, &held, texts, &found);
+            let (text, unnamed) = shared::share(&code.out, &types);
+            (shorter, gone) = (Some(text), unnamed);
+        }
+        addressed = Some(found);
+    }
+    let declared = locals::declarations(unit, body, &held, addressed.as_ref(), &gone);
+    let mut code = code;
+    if let Some(text) = shorter {
+        code.out = text;
+    }
+    for declaration in declared.into_iter().chain(own) {
         lines.plain(&format!("    {declaration}"));
     }
     unit.labels = body.address_labels.iter().map(|(_, block)| block.0).collect();

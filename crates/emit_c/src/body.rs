@@ -37,6 +37,8 @@ pub struct Emitter<'u, 'a> {
     pub constants: Vec<Option<&'a Const>>,
     /// Temporaries that stand at the first element of what they point to.
     pub at_start: Vec<bool>,
+    /// Temporaries that have no bounds of their own, and the variables whose bounds they have.
+    pub kept_bounds: Vec<Option<Local>>,
     /// Temporaries that hold a new block, which is there, and the number of its elements.
     pub blocks_made: Vec<Option<&'a Operand>>,
     /// The text.
@@ -74,6 +76,7 @@ impl<'u, 'a> Emitter<'u, 'a> {
             uses: Uses::default(),
             constants: crate::pending::constants(body),
             at_start: vec![],
+            kept_bounds: vec![],
             blocks_made: crate::pending::blocks_made(body),
             lines: Lines::default(),
             at: None,
@@ -84,6 +87,10 @@ impl<'u, 'a> Emitter<'u, 'a> {
             targets: targets(body, &ending),
         };
         emitter.at_start = crate::pending::at_start(emitter.unit.program, body);
+        emitter.kept_bounds = crate::kept_bounds::find(emitter.unit.program, body, &emitter.at_start);
+        for (held, variable) in emitter.held.iter_mut().zip(&emitter.kept_bounds) {
+            held.kept_bounds = variable.is_some();
+        }
         emitter.uses = crate::pending::count_uses(body, &|n| emitter.is_array(n));
         emitter.find_bases();
         emitter
@@ -319,12 +326,11 @@ impl<'u, 'a> Emitter<'u, 'a> {
         self.unit.c.need(ty);
         let words = self.converted(words, ty);
         let texts = self.word_texts(&loc);
-        let at_start = loc.simple.is_some_and(|l| self.stands_at_start(l));
         let parts = texts
             .into_iter()
             .zip(words)
             .enumerate()
-            .filter(|(n, (t, w))| (*t != w.text || !pure) && !(at_start && *n == 1));
+            .filter(|(n, (t, w))| (*t != w.text || !pure) && loc.simple.is_none_or(|l| self.has_word(l, *n)));
         let parts: Vec<(String, Ex)> = parts.map(|(_, part)| part).collect();
         self.settle(effect_of(place, self.body));
         let tangled = match loc.simple {

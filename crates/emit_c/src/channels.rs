@@ -134,11 +134,9 @@ impl Emitter<'_, '_> {
         let loc = self.place(to, false);
         let words = suffixes(self.unit.types.words(ty));
         let from = [""].iter().chain(words).map(|suffix| format!("{from}{suffix}"));
-        // What owns its target has no variable for its lower bound.
-        let at_start = loc.simple.is_some_and(|l| self.stands_at_start(l));
         let mut stores = String::new();
         for (n, (to, from)) in self.word_texts(&loc).into_iter().zip(from).enumerate() {
-            if !(at_start && n == 1) {
+            if loc.simple.is_none_or(|l| self.has_word(l, n)) {
                 let _ = write!(stores, " {to} = {from};");
             }
         }

@@ -5,7 +5,7 @@ use crate::names::NameSet;
 use crate::reach::{visit, Part};
 use crate::unit::Unit;
 use mir::ir::*;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use source::Symbol;
 use typing::types::*;
 
@@ -18,6 +18,8 @@ pub struct Held {
     pub object: bool,
     /// A variable-length array: the name is that of a pointer to its first element.
     pub variable: bool,
+    /// Its bounds are those of another variable, so it has none of its own.
+    pub kept_bounds: bool,
     /// Something was written that mentions it.
     pub used: bool,
 }
@@ -54,6 +56,7 @@ pub fn name_locals(unit: &mut Unit, body: &Body, scratch: &mut NameSet) -> Vec<H
             name,
             object: words > 1 && local.address_taken,
             variable: is_variable_array(unit, local.ty.ty),
+            kept_bounds: false,
             used: false,
         });
     }
@@ -99,11 +102,18 @@ fn reserve_outer_names(unit: &mut Unit, body: &Body, names: &mut NameSet) {
 }
 
 /// The declarations of all locals that are used, and of variables of the program in any case.
-/// `addressed` are names whose address the function's text takes, if that is known.
+/// `addressed` are names whose address the function's text takes, if that is known, and `gone` those
+/// that it does not mention any more.
 ///
 /// In debug builds temporaries are `register`: gcc -O0 keeps all others in memory. Variables of the
 /// program stay there, since registers are used again, and a debugger would show what is in them.
-pub fn declarations(unit: &mut Unit, body: &Body, held: &[Held], addressed: Option<&FxHashSet<&str>>) -> Vec<String> {
+pub fn declarations(
+    unit: &mut Unit,
+    body: &Body,
+    held: &[Held],
+    addressed: Option<&FxHashSet<&str>>,
+    gone: &FxHashSet<String>,
+) -> Vec<String> {
     let mut out = vec![];
     for (n, (local, held)) in body.locals.iter().zip(held).enumerate() {
         let shown = local.kind == LocalKind::Var && local.name.is_some();
@@ -123,27 +133,68 @@ pub fn declarations(unit: &mut Unit, body: &Body, held: &[Held], addressed: Opti
             out.push(variable_array(unit, local, held));
             continue;
         }
-        let may_be = local.kind == LocalKind::Temp && local.align.is_none() && fits_register(unit.types, local.ty);
-        let addressed = addressed.filter(|_| may_be && !held.object);
+        let may_be = may_be_register(unit.types, local, held);
+        let addressed = addressed.filter(|_| may_be);
         let register = |name: &str| match addressed {
             Some(addressed) if !addressed.contains(name) => "register ",
             _ => "",
         };
         if held.object || unit.types.words(local.ty.ty) == 1 {
-            let object = unit.c.object(local.ty, &held.name, Consts::Drop);
-            out.push(format!("{}{object}{align};", register(&held.name)));
-        } else {
-            let word = unit.c.word(local.ty, 0, &held.name, Consts::Drop);
-            let mut line = format!("{}{word}{align};", register(&held.name));
-            for (word, suffix) in suffixes(unit.types.words(local.ty.ty)).iter().enumerate() {
-                let name = format!("{}{suffix}", held.name);
-                let word = unit.c.word(local.ty, word + 1, &name, Consts::Drop);
-                line.push_str(&format!(" {}{word};", register(&name)));
+            if !gone.contains(&held.name) {
+                let object = unit.c.object(local.ty, &held.name, Consts::Drop);
+                out.push(format!("{}{object}{align};", register(&held.name)));
             }
-            out.push(line);
+            continue;
+        }
+        let mut words = vec![];
+        for (n, name) in word_names(unit.types, local, held).into_iter().enumerate() {
+            if !gone.contains(&name) {
+                let word = unit.c.word(local.ty, n, &name, Consts::Drop);
+                words.push(format!("{}{word}{};", register(&name), if n == 0 { align.as_str() } else { "" }));
+            }
+        }
+        if !words.is_empty() {
+            out.push(words.join(" "));
         }
     }
     out
+}
+
+/// The names of a local's words.
+fn word_names(types: &TypeStore, local: &LocalDecl, held: &Held) -> Vec<String> {
+    let bounds = if held.kept_bounds { &[] } else { suffixes(types.words(local.ty.ty)) };
+    let rest = bounds.iter().map(|suffix| format!("{}{suffix}", held.name));
+    [held.name.clone()].into_iter().chain(rest).collect()
+}
+
+/// Whether the words of a local are variables that a register may hold.
+fn may_be_register(types: &TypeStore, local: &LocalDecl, held: &Held) -> bool {
+    local.kind == LocalKind::Temp && local.align.is_none() && !held.object && fits_register(types, local.ty)
+}
+
+/// The names of temporaries that may share a variable with others of their type, and the texts of
+/// these types: no name in `addressed`, nor one that stands in the `texts` around the function's.
+pub fn sharing(
+    unit: &mut Unit,
+    body: &Body,
+    held: &[Held],
+    texts: &str,
+    addressed: &FxHashSet<&str>,
+) -> FxHashMap<String, String> {
+    let around: FxHashSet<&str> = texts.split(|c: char| c != '_' && !c.is_ascii_alphanumeric()).collect();
+    let mut found = FxHashMap::default();
+    for (local, held) in body.locals.iter().zip(held) {
+        if !held.used || !may_be_register(unit.types, local, held) {
+            continue;
+        }
+        for (n, name) in word_names(unit.types, local, held).into_iter().enumerate() {
+            if !addressed.contains(name.as_str()) && !around.contains(name.as_str()) {
+                let ty = unit.c.word(local.ty, n, "", Consts::Drop);
+                found.insert(name, ty);
+            }
+        }
+    }
+    found
 }
 
 /// Whether each word of a value is kept in one register.

@@ -303,8 +303,8 @@ impl Emitter<'_, '_> {
             for (n, name) in names.into_iter().enumerate() {
                 let first = words.first().cloned();
                 let Some(word) = words.get_mut(n) else { continue };
-                if n == 1 && at_start {
-                    first.into_iter().for_each(|first| *word = first);
+                if !self.has_word(local.0, n) {
+                    first.into_iter().filter(|_| at_start).for_each(|first| *word = first);
                     continue;
                 }
                 if !word.atom || word.deps.memory || word.text.len() > LONGEST {
@@ -431,9 +431,8 @@ impl Emitter<'_, '_> {
         let local = Local(pending.local);
         let names = self.local_words(local);
         self.mark_used(local);
-        let at_start = self.stands_at_start(local.0);
         for (n, (name, word)) in names.iter().zip(&pending.words).enumerate() {
-            if name.text != word.text && !(at_start && n == 1) {
+            if name.text != word.text && self.has_word(local.0, n) {
                 let text = format!("{} = {};", name.text, word.text);
                 self.push_at(pending.at, &text);
             }

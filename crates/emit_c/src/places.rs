@@ -386,8 +386,26 @@ impl<'a> Emitter<'_, 'a> {
         self.at_start.get(local as usize) == Some(&true)
     }
 
-    /// A place's words as they lie in memory.
+    /// Whether there is a variable for a word of the local.
+    pub fn has_word(&self, local: u32, word: usize) -> bool {
+        let kept = self.kept_bounds.get(local as usize).is_some_and(Option::is_some);
+        word == 0 || !(kept || word == 1 && self.stands_at_start(local))
+    }
+
+    /// A place's words as they lie in memory, or in the variable that has the same bounds.
     fn names(&mut self, loc: &Loc) -> Vec<Ex> {
+        let mut words = self.own_names(loc);
+        let kept = loc.simple.and_then(|l| self.kept_bounds.get(l as usize).copied().flatten());
+        if let Some(variable) = kept {
+            let bounds = self.local_words(variable).into_iter().skip(1);
+            for (word, bound) in words.iter_mut().skip(1).zip(bounds) {
+                *word = bound;
+            }
+        }
+        words
+    }
+
+    fn own_names(&mut self, loc: &Loc) -> Vec<Ex> {
         let is_pointer = matches!(self.unit.types.kind(loc.ty.ty), TyKind::Ptr(_));
         let cast = is_pointer.then(|| self.unit.c.cast(loc.ty.ty));
         let split = self.unit.types.words(loc.ty.ty) > 1;

@@ -34,7 +34,6 @@ use typing::tree::BinOp;
 
 use crate::framework::{solve, Analysis, Direction, Point};
 use crate::moved::{changes, changes_local};
-use crate::ranges::returns_twice;
 
 mod unchecked;
 
@@ -54,7 +53,7 @@ struct Late {
 /// Moves the checks of one body.
 pub(crate) fn run(program: &Program, body: &mut Body) {
     // A jump back from elsewhere uses what no path of the body leads to.
-    if returns_twice(program, body) {
+    if mir::twice::returns_twice(program, body) {
         return;
     }
     sink(body);

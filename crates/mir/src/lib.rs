@@ -18,6 +18,7 @@ pub mod print;
 pub mod print_types;
 mod questions;
 pub mod resolve;
+pub mod twice;
 pub mod ty;
 pub mod verify;
 mod verify_channels;

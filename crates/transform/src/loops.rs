@@ -5,6 +5,7 @@ use crate::uses::{self, At, Writes};
 use flow::ranges::terms::int_range;
 use mir::cfg::{Cfg, Dominators};
 use mir::ir::*;
+use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use typing::types::{Ty, TyKind};
 
@@ -81,14 +82,36 @@ pub struct Counter {
 pub struct Countdown {
     /// What is counted.
     pub local: Local,
-    /// Its type.
+    /// Its type, in which it is compared.
     pub ty: Ty,
-    /// A turn begins if the counter is at least this at the head; where the test stands at the end,
-    /// a second turn does if it is `step` more. Where the counter is below, less `step`, is a number
-    /// of its type.
-    pub least: i128,
+    /// The other side of the test, as the head reads it; a constant where the test stands at the
+    /// end.
+    pub end: Operand,
+    /// A turn begins if the counter is at least `end + above` at the head; where the test stands at
+    /// the end, a second turn does if it is `step` more.
+    pub above: i128,
+    /// What the test compares is at least `end + tested` then, which is a number of the counter's
+    /// type, also with `step` added or subtracted. Of a constant `end` that is known.
+    pub tested: i128,
     /// By how much it shrinks.
     pub step: i128,
+    /// Where it shrinks.
+    pub change: At,
+}
+
+/// The counter of a loop: a number that changes by the same in every turn.
+#[derive(Clone, Debug)]
+pub struct Counts<'a> {
+    /// What is counted.
+    pub local: Local,
+    /// Its type.
+    pub ty: Ty,
+    /// The other side of the test.
+    pub end: &'a Operand,
+    /// Where it changes.
+    pub change: At,
+    /// By how much it changes: a constant, or an unwritten local of the same type.
+    pub step: Operand,
 }
 
 /// A pointer that grows until it reaches another.
@@ -110,30 +133,41 @@ impl Loop {
         self.blocks.binary_search(&block).is_ok()
     }
 
-    /// The counter that grows, if there is one.
-    pub fn counter(&self) -> Option<&Counter> {
+    /// The counter, if there is one that the head tests.
+    pub fn counter(&self) -> Option<Counts<'_>> {
         match &self.turns {
-            Turns::Up(counter) => Some(counter),
+            Turns::Up(Counter { local, ty, end, step, growth, .. }) => {
+                Some(Counts { local: *local, ty: *ty, end, change: *growth, step: step.clone() })
+            }
+            Turns::Down(Countdown { local, ty, end, step, change, .. }) if !self.at_end => {
+                let step = Operand::Const(Const::Int(-step, *ty));
+                Some(Counts { local: *local, ty: *ty, end, change: *change, step })
+            }
             _ => None,
         }
     }
 
-    /// Whether the statement runs only between the start of a turn and the growth of the counter.
-    fn is_before_growth(&self, at: At) -> bool {
-        let grown = self.counter().map(|c| c.growth);
-        self.contains(at.block) && grown.is_none_or(|g| at.block != g.block || at.stmt < g.stmt)
-    }
-
-    /// Whether the statement runs only between a test that held and the growth: a counter is then
-    /// in the loop's range.
+    /// Whether the statement runs only after a test that held: a counter is then in the loop's
+    /// range.
     pub fn is_inside(&self, at: At) -> bool {
-        let counts = at.block != self.head || self.at_end || matches!(self.turns, Turns::Open);
-        counts && self.is_before_growth(at)
+        self.contains(at.block) && (at.block != self.head || self.at_end || matches!(self.turns, Turns::Open))
+    }
+}
+
+impl Counts<'_> {
+    /// Whether the counter has changed in this turn when the statement runs. The change is made once
+    /// in each turn, and no loop stands in this one.
+    pub fn has_changed(&self, dominators: &Dominators, at: At) -> bool {
+        match self.change.block == at.block {
+            true => at.stmt > self.change.stmt,
+            false => dominators.dominates(BlockId(self.change.block as u32), BlockId(at.block as u32)),
+        }
     }
 }
 
 /// All innermost loops of a body that are small enough to be copied.
 pub fn find(program: &Program, body: &Body, cfg: &Cfg, dominators: &Dominators) -> Vec<Loop> {
+    let order = cfg.reverse_postorder().iter().enumerate().map(|(n, b)| (*b, n)).collect();
     let natural = natural_loops(cfg, dominators);
     let heads: Vec<usize> = natural.iter().map(|n| n.0).collect();
     let mut found = vec![];
@@ -149,12 +183,23 @@ pub fn find(program: &Program, body: &Body, cfg: &Cfg, dominators: &Dominators) 
             Some((turns, at_end))
         };
         let (turns, at_end) = match latches.len() {
-            1 => known(false).or_else(|| known(true)).unwrap_or((Turns::Open, false)),
+            1 if runs_once(cfg, &order, head, &blocks) => {
+                known(false).or_else(|| known(true)).unwrap_or((Turns::Open, false))
+            }
             _ => (Turns::Open, false),
         };
         found.push(Loop { head, latch, blocks, turns, at_end });
     }
     found
+}
+
+/// Whether each block runs at most once in a turn: no way leads back to one but through the head.
+/// Jumps into the middle of a cycle make cycles that are no natural loops.
+fn runs_once(cfg: &Cfg, order: &FxHashMap<BlockId, usize>, head: usize, blocks: &[usize]) -> bool {
+    blocks.iter().filter(|&&b| b != head).map(|&b| BlockId(b as u32)).all(|block| {
+        let place = order.get(&block);
+        cfg.predecessors(block).iter().filter(|p| cfg.is_reachable(**p)).all(|p| order.get(p) < place)
+    })
 }
 
 /// How many statements the blocks have, without checks that are gone.
@@ -336,12 +381,14 @@ fn down(
     (op, a, b, ty): (BinOp, &Operand, &Operand, Ty),
 ) -> Option<Countdown> {
     let &Tested { blocks, latch, tester, at, at_end } = test;
-    let Operand::Const(Const::Int(bound, _)) = b else { return None };
-    let least = match op {
-        BinOp::Gt => bound + 1,
-        BinOp::Ge => *bound,
-        BinOp::Ne if *bound == 0 => 1,
+    let tested = match op {
+        BinOp::Gt | BinOp::Ne => 1,
+        BinOp::Ge => 0,
         _ => return None,
+    };
+    let is_end = match b {
+        Operand::Const(Const::Int(end, _)) => op != BinOp::Ne || *end == 0,
+        other => !at_end && matches!(other, Operand::Copy(_)),
     };
     let read = uses::whole(a).filter(|&l| is_own(body, l))?;
     // `n-- > 0` compares a copy.
@@ -359,17 +406,24 @@ fn down(
     let step = -by;
     let always = dominators.dominates(BlockId(shrinks.block as u32), BlockId(latch as u32));
     let range = int_range(&program.types, ty)?;
-    if step < 1 || !always || op == BinOp::Ne && step != 1 || least - step < range.lo || least + step > range.hi {
+    let fits = match b {
+        Operand::Const(Const::Int(end, _)) => {
+            let least = end + tested;
+            least - step >= range.lo && least + step <= range.hi
+        }
+        _ => true,
+    };
+    if step < 1 || !always || op == BinOp::Ne && step != 1 || !is_end || !fits {
         return None;
     }
     // What the test reads differs by a step from what the counter is at the head of the turn that
     // it lets begin, or, at the end, of the one before.
-    let least = match (at_end, shrinks.block == tester) {
-        (false, true) if shrinks.stmt < read_at => least + step,
-        (true, true) if shrinks.stmt > read_at => least - step,
-        _ => least,
+    let above = match (at_end, shrinks.block == tester) {
+        (false, true) if shrinks.stmt < read_at => tested + step,
+        (true, true) if shrinks.stmt > read_at => tested - step,
+        _ => tested,
     };
-    Some(Countdown { local, ty, least, step })
+    Some(Countdown { local, ty, end: b.clone(), above, tested, step, change: shrinks })
 }
 
 /// Whether only the block writes the local, of these.
@@ -479,5 +533,5 @@ pub fn computed_before(
     } else {
         dominators.dominates(BlockId(def.block as u32), BlockId(at.block as u32))
     };
-    (before && l.is_before_growth(def)).then_some(def)
+    (before && l.contains(def.block)).then_some(def)
 }

@@ -22,7 +22,7 @@ const MOST_WRITES: u32 = 3;
 /// Rewrites the body.
 pub fn run(program: &Program, body: &mut Body) {
     let any = body.blocks.iter().flat_map(|b| &b.stmts).any(|s| uses::single_check(&s.kind).is_some());
-    if !any || !body.address_labels.is_empty() || flow::ranges::returns_twice(program, body) {
+    if !any || !body.address_labels.is_empty() || mir::twice::returns_twice(program, body) {
         return;
     }
     let writes = Writes::of(body);

@@ -117,7 +117,7 @@ impl Facts {
 /// Removes repeated checks of the body, and from what is reported of those that remain.
 pub fn run(program: &Program, body: &mut Body, remaining: &mut Vec<Remaining>, first: usize) -> usize {
     let checks = body.blocks.iter().flat_map(|b| &b.stmts).filter(|s| single_check(&s.kind).is_some()).count();
-    if checks < 2 || checks * body.blocks.len() > MOST_WORK || flow::ranges::returns_twice(program, body) {
+    if checks < 2 || checks * body.blocks.len() > MOST_WORK || mir::twice::returns_twice(program, body) {
         return 0;
     }
     let pass = Pass { program, body, writes: Writes::of(body) };

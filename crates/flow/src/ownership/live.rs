@@ -133,7 +133,7 @@ impl Live {
         if regions.loans.is_empty() {
             return live;
         }
-        let twice = returns_twice(program, body);
+        let twice = mir::twice::returns_twice(program, body);
         live.twice = twice;
         let cursors = super::paths::cursors(body);
         for (n, loan) in regions.loans.iter().enumerate() {
@@ -435,22 +435,6 @@ fn regions_of_unpack(body: &Body, at: Point) -> Option<&Vec<u32>> {
 fn is_cursor_begin(body: &Body, at: Point) -> bool {
     let stmt = body.blocks.get(at.block.0 as usize).and_then(|b| b.stmts.get(at.stmt));
     stmt.is_some_and(|s| s.kind.as_cursor().is_some())
-}
-
-/// Whether the body calls something that returns twice: then code that comes first in the text may
-/// run after the rest.
-fn returns_twice(program: &Program, body: &Body) -> bool {
-    body.blocks.iter().flat_map(|b| &b.stmts).any(|stmt| match stmt.kind.as_call().map(|call| call.callee) {
-        Some(Callee::Direct(func)) => {
-            let name = program.functions.get(func.func.0 as usize).map(|f| f.name.to_string());
-            matches!(
-                name.as_deref(),
-                Some("setjmp" | "_setjmp" | "sigsetjmp" | "__sigsetjmp" | "vfork" | "getcontext" | "savectx")
-            )
-        }
-        Some(Callee::Builtin(name)) => name.as_str() == "__builtin_setjmp",
-        Some(Callee::Pointer(_) | Callee::Start(_) | Callee::Spawn(..)) | None => false,
-    })
 }
 
 /// Arguments of calls that their types do not tell: those that are only written (`strtol`'s end, of

@@ -82,7 +82,7 @@ impl<'a> Ranges<'a> {
         params: &[Option<Range>],
         apart: &[(u32, u32, i128)],
     ) -> Option<Ranges<'a>> {
-        if returns_twice(program, body) {
+        if mir::twice::returns_twice(program, body) {
             return None;
         }
         let terms = Terms::new(program, body, &summaries.guarded);
@@ -312,19 +312,4 @@ fn patience(body: &Body, cfg: &Cfg) -> Vec<Option<u32>> {
         loops.then_some(preds.len() as u32)
     };
     (0..body.blocks.len()).map(head).collect()
-}
-
-/// Whether the body calls what may return a second time, with locals as nobody knows.
-pub fn returns_twice(program: &Program, body: &Body) -> bool {
-    let named = |callee: &Callee| match callee {
-        Callee::Direct(f) => program.functions.get(f.func.0 as usize).map(|f| f.name),
-        Callee::Builtin(name) => Some(*name),
-        Callee::Pointer(_) | Callee::Start(_) | Callee::Spawn(..) => None,
-    };
-    let stmts = body.blocks.iter().flat_map(|b| &b.stmts);
-    let mut callees = stmts.filter_map(|s| named(s.kind.as_call()?.callee));
-    callees.any(|name| {
-        let name = name.as_str();
-        name.contains("setjmp") || name.ends_with("vfork") || name == "getcontext"
-    })
 }

@@ -190,7 +190,7 @@ fn decide(
     let stays = |why: &str, at: Span| Outcome::Heap(why.to_string(), at);
     let whole = if recursion.has(body.func.func) {
         Some("the function may call itself, and would need a deeper stack")
-    } else if flow::ranges::returns_twice(program, body) {
+    } else if mir::twice::returns_twice(program, body) {
         Some("the function may be returned to twice")
     } else {
         None

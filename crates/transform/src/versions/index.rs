@@ -2,7 +2,7 @@
 //! their bounds.
 
 use super::walk::Reach;
-use crate::loops::{self, Counter, Loop};
+use crate::loops::{self, Loop, Turns};
 use crate::steady::Steady;
 use crate::uses::{self, At, Writes};
 use flow::ranges::terms::int_range;
@@ -24,8 +24,10 @@ pub enum Node {
     /// An element `base[index]` of this type, one that nothing in the loop changes: of so many, or
     /// if the head reads it, where its check was proven, of enough.
     Element(Box<[Node; 2]>, Option<Box<Node>>, Ty),
-    /// The counter.
+    /// The counter at the start of a turn.
     Counter,
+    /// The counter after it has changed in a turn: a number of its type.
+    Changed,
     /// Arithmetic in a type.
     Binary(BinOp, Box<Node>, Box<Node>, Ty),
     /// Arithmetic of counts, of operands that are narrower than the result if so flagged.
@@ -70,7 +72,7 @@ impl Node {
     /// The pointers that are dereferenced.
     pub fn pointers(&self, found: &mut Vec<Local>) {
         match self {
-            Node::Leaf(_) | Node::Counter => {}
+            Node::Leaf(_) | Node::Counter | Node::Changed => {}
             Node::Load(_, pointer) => found.extend(pointer),
             Node::Element(parts, count, _) => {
                 parts.iter().chain(count.as_deref()).for_each(|part| part.pointers(found));
@@ -87,7 +89,7 @@ impl Node {
     pub fn is_arithmetic(&self) -> bool {
         match self {
             Node::Leaf(_) => true,
-            Node::Counter | Node::Load(..) | Node::Element(..) | Node::Count(..) => false,
+            Node::Counter | Node::Changed | Node::Load(..) | Node::Element(..) | Node::Count(..) => false,
             Node::Binary(_, a, b, _) => a.is_arithmetic() && b.is_arithmetic(),
             Node::Numeric(a, _) => a.is_arithmetic(),
         }
@@ -96,7 +98,7 @@ impl Node {
     /// Whether it reads memory.
     pub fn loads(&self) -> bool {
         match self {
-            Node::Leaf(_) | Node::Counter => false,
+            Node::Leaf(_) | Node::Counter | Node::Changed => false,
             Node::Load(..) | Node::Element(..) => true,
             Node::Binary(_, a, b, _) | Node::Count(_, a, b, _) => a.loads() || b.loads(),
             Node::Numeric(a, _) => a.loads(),
@@ -104,7 +106,7 @@ impl Node {
     }
 }
 
-/// By how much an expression grows with each turn of step 1.
+/// By how much an expression grows when the counter grows by 1.
 #[derive(Clone, Debug)]
 pub enum Slope {
     /// Not at all.
@@ -125,13 +127,13 @@ impl Slope {
 /// Something that must hold before the loop.
 #[derive(Clone, Debug)]
 pub enum Test {
-    /// The expression in the first turn is at most what it is in the last, in its own type.
+    /// The expression of the least counter is at most that of the greatest, in its own type.
     Grows(Node, Ty),
-    /// The first value is at least 0.
+    /// Its least value is at least 0.
     Positive(Node, Ty),
-    /// The last value, as a number of the unsigned type of 64 bits, is less than the count.
+    /// Its greatest value, as a number of the unsigned type of 64 bits, is less than the count.
     Less(Node, Ty, Node),
-    /// The first value is at least 0, and with all steps added to it less than the count and no
+    /// Its least value is at least 0, and with all steps added to it less than the count and no
     /// more than its type has; of a counter of at most 32 bits.
     Range(Node, Slope, Ty, Node),
     /// Turns are few enough for factors.
@@ -191,11 +193,15 @@ impl Planner<'_> {
         check.bounds()
     }
 
-    /// The end of the counter.
+    /// What the counter runs to.
     pub fn end(&self) -> Option<Node> {
-        let counter = self.l.counter()?;
+        let end = match &self.l.turns {
+            Turns::Up(counter) => &counter.end,
+            Turns::Down(down) => &down.end,
+            _ => return None,
+        };
         let head = At { block: self.l.head, stmt: self.body.blocks.get(self.l.head)?.stmts.len() };
-        let (node, slope) = self.follow(&counter.end, head, DEPTH, &mut vec![])?;
+        let (node, slope) = self.follow(end, head, DEPTH, &mut vec![])?;
         (slope.is_none()).then_some(node)
     }
 
@@ -299,8 +305,9 @@ impl Planner<'_> {
         let Some(local) = uses::whole(operand) else {
             return Some((self.load(operand.place()?, at, depth)?, Slope::None));
         };
-        if self.l.counter().is_some_and(|c| c.local == local) {
-            return Some((Node::Counter, Slope::Small(1)));
+        if let Some(counter) = self.l.counter().filter(|c| c.local == local) {
+            let changed = counter.has_changed(self.dominators, at);
+            return Some((if changed { Node::Changed } else { Node::Counter }, Slope::Small(1)));
         }
         if loops::is_unwritten(self.body, &self.l.blocks, local) {
             return Some((Node::Leaf(operand.clone()), Slope::None));
@@ -464,8 +471,8 @@ impl Planner<'_> {
         if slope.is_none() {
             return Some(());
         }
-        let Counter { ty: counter, .. } = self.l.counter()?;
-        let (range, counter) = (int_range(self.types(), ty)?, int_range(self.types(), *counter)?);
+        let counter = self.l.counter()?.ty;
+        let (range, counter) = (int_range(self.types(), ty)?, int_range(self.types(), counter)?);
         let is_wide = range.hi - range.lo > u32::MAX.into();
         let is_32 = range.hi - range.lo == u32::MAX.into();
         match slope {
@@ -488,7 +495,7 @@ impl Planner<'_> {
             }
             _ => return None,
         }
-        if !matches!(node, Node::Counter) {
+        if !matches!(node, Node::Counter | Node::Changed) {
             tests.push(Test::Grows(node.clone(), ty));
         }
         Some(())

@@ -37,7 +37,7 @@ pub fn apply(program: &mut Program, body: &mut Body, l: &Loop, plan: Plan, uses:
         span,
         current: first,
         slow: head,
-        last: None,
+        ends: None,
         known: FxHashMap::default(),
         loaded: vec![],
     };
@@ -75,7 +75,7 @@ pub fn apply(program: &mut Program, body: &mut Body, l: &Loop, plan: Plan, uses:
                 builder.emit(Rvalue::Numeric(step.clone(), long), long)
             }
         };
-        edits.growth = Some((counter.growth, far, step));
+        edits.growth = Some((l.latch, far, step));
     }
     edits.loaded = std::mem::take(&mut builder.loaded);
     if let (Some(counter), Some(end)) = (l.counter(), plan.end.filter(Node::loads)) {
@@ -88,7 +88,8 @@ pub fn apply(program: &mut Program, body: &mut Body, l: &Loop, plan: Plan, uses:
     tests
 }
 
-/// An index as a number of 64 bits: its first value, and by how much it grows with the counter.
+/// An index as a number of 64 bits: its value in the first turn, and by how much it grows with the
+/// counter.
 #[derive(Clone)]
 struct Straight {
     first: Operand,
@@ -106,8 +107,8 @@ struct Edits {
     eased: Vec<(At, Operand, Operand)>,
     /// Indices that are computed in 64 bits.
     indices: Vec<(At, Operand, Straight)>,
-    /// Where the counter grows, by how much, and what counts beside it.
-    growth: Option<(At, Local, Operand)>,
+    /// The block that ends each turn, what counts beside the counter, and by how much that changes.
+    growth: Option<(usize, Local, Operand)>,
     /// In which block the counter is compared with what, and what that is all the time.
     end: Option<(usize, Operand, Operand)>,
     /// Places that are read before the loop.
@@ -155,12 +156,11 @@ fn copy_loop(body: &mut Body, l: &Loop, edits: &Edits, long: Ty, uses: &Uses) ->
                 }
             });
             mir::effects::change_places(&mut s.kind, &mut |place| rename(place, &twins));
-            let span = s.span;
             block.stmts.push(s);
-            if let Some((_, far, step)) = edits.growth.as_ref().filter(|g| g.0 == at) {
-                let sum = Rvalue::Binary(BinOp::Add, Operand::local(*far), step.clone(), long);
-                block.stmts.push(Stmt { kind: StmtKind::set(*far, sum), span, is_unsafe: false });
-            }
+        }
+        if let Some((_, far, step)) = edits.growth.as_ref().filter(|g| g.0 == n) {
+            let sum = Rvalue::Binary(BinOp::Add, Operand::local(*far), step.clone(), long);
+            block.stmts.push(Stmt { kind: StmtKind::set(*far, sum), span: block.term.span, is_unsafe: false });
         }
         mir::effects::change_term_places(&mut block.term.kind, &mut |place| rename(place, &twins));
         each_successor_mut(&mut block.term.kind, |to| *to = place_of(to.0 as usize).unwrap_or(*to));
@@ -288,8 +288,8 @@ struct Builder<'a> {
     span: Span,
     current: usize,
     slow: BlockId,
-    /// The counter in the last turn.
-    last: Option<Operand>,
+    /// The least and the greatest number that the counter may be at the start of a turn.
+    ends: Option<(Operand, Operand)>,
     /// What was computed, by the text of its expression.
     known: FxHashMap<String, Operand>,
     loaded: Vec<(Place, Local)>,
@@ -343,7 +343,7 @@ impl Builder<'_> {
         let l = self.l;
         let (least, after_first) = match (&l.turns, &plan.end) {
             (Turns::Up(counter), Some(end)) => (FEW_TURNS, self.count_up(counter, end)),
-            (Turns::Down(down), _) => (FEW_STEPS - 1, self.count_down(down)),
+            (Turns::Down(down), Some(end)) => (FEW_STEPS - 1, self.count_down(down, end)),
             (Turns::Climb(climb), _) => match plan.climb {
                 Some(by) => (FEW_STEPS - 1, self.climb(climb, by)),
                 None => return,
@@ -352,8 +352,8 @@ impl Builder<'_> {
         };
         let (few, ulong) = (self.number(least), self.ulong());
         self.ask_comparison(BinOp::Ge, after_first.clone(), few, ulong);
-        let turns = match l.counter() {
-            Some(Counter { step: Operand::Const(Const::Int(step, _)), .. }) if *step > 1 => {
+        let turns = match &l.turns {
+            Turns::Up(Counter { step: Operand::Const(Const::Int(step, _)), .. }) if *step > 1 => {
                 self.divided(after_first, *step)
             }
             _ => after_first,
@@ -390,7 +390,7 @@ impl Builder<'_> {
             Until::UpTo => end.clone(),
             Until::Below | Until::Not => self.emit(Rvalue::Binary(BinOp::Sub, end.clone(), constant(1), ty), ty),
         };
-        self.last = Some(last.clone());
+        self.ends = Some((start.clone(), last.clone()));
         // Without a turn nothing matters, but the number of turns must be one.
         self.ask_comparison(BinOp::Lt, start.clone(), end, ty);
         let turns = self.emit(Rvalue::Binary(BinOp::Sub, last, start, ty), ty);
@@ -398,11 +398,23 @@ impl Builder<'_> {
     }
 
     /// Tests that there is a turn; gives how many follow it.
-    fn count_down(&mut self, down: &Countdown) -> Operand {
+    fn count_down(&mut self, down: &Countdown, end: &Node) -> Operand {
         let ty = down.ty;
         let start = Operand::local(down.local);
-        let least = Operand::Const(Const::Int(down.least, ty));
+        let Some(range) = int_range(&self.program.types, ty) else { return self.number(0) };
+        let constant = |n: i128| Operand::Const(Const::Int(n, ty));
+        let least = match self.node(end, None) {
+            Operand::Const(Const::Int(end, _)) => constant(end + down.above),
+            end => {
+                if down.tested < down.step {
+                    self.ask_comparison(BinOp::Ge, end.clone(), constant(range.lo + down.step - down.tested), ty);
+                }
+                self.ask_comparison(BinOp::Le, end.clone(), constant(range.hi - down.step - down.tested), ty);
+                self.emit(Rvalue::Binary(BinOp::Add, end, constant(down.above), ty), ty)
+            }
+        };
         self.ask_comparison(BinOp::Ge, start.clone(), least.clone(), ty);
+        self.ends = Some((least.clone(), start.clone()));
         let above = self.emit(Rvalue::Binary(BinOp::Sub, start, least, ty), ty);
         let above = self.unsigned(above, ty);
         if down.step > 1 {
@@ -497,6 +509,10 @@ impl Builder<'_> {
         let value = match node {
             Node::Leaf(operand) => operand.clone(),
             Node::Counter => self.number(0),
+            Node::Changed => match (self.l.counter().map(|c| (c.step, c.ty)), at) {
+                (Some((step, ty)), Some(at)) => self.emit(Rvalue::Binary(BinOp::Add, at.clone(), step, ty), ty),
+                _ => self.number(0),
+            },
             Node::Load(place, null) => self.load(place, *null),
             Node::Element(parts, count, ty) => self.element(parts, count.as_deref(), *ty),
             Node::Binary(op, a, b, ty) => {
@@ -618,19 +634,18 @@ impl Builder<'_> {
 
     fn test(&mut self, test: Test) {
         let ulong = self.ulong();
-        let start = self.l.counter().map(|c| Operand::local(c.local));
-        let last = self.last.clone();
+        let (low, high) = self.ends.clone().unzip();
         match test {
             Test::Grows(node, ty) => {
-                let (a, b) = (self.node(&node, start.as_ref()), self.node(&node, last.as_ref()));
+                let (a, b) = (self.node(&node, low.as_ref()), self.node(&node, high.as_ref()));
                 self.ask_comparison(BinOp::Le, a, b, ty);
             }
             Test::Positive(node, ty) => {
-                let a = self.node(&node, start.as_ref());
+                let a = self.node(&node, low.as_ref());
                 self.ask_comparison(BinOp::Ge, a, Operand::Const(Const::Int(0, ty)), ty);
             }
             Test::Less(node, ty, count) => {
-                let b = self.node(&node, last.as_ref());
+                let b = self.node(&node, high.as_ref());
                 let b = if ty == ulong { b } else { self.emit(Rvalue::Numeric(b, ulong), ulong) };
                 let count = match self.node(&count, None) {
                     Operand::Const(Const::Int(n, _)) => self.number(n),
@@ -640,7 +655,7 @@ impl Builder<'_> {
             }
             Test::Range(node, slope, ty, count) => self.range(&node, &slope, ty, &count),
             Test::FewTurns => {
-                let Some((turns, small)) = self.distance_to_last().map(|t| (t, self.number(SMALL))) else { return };
+                let Some((turns, small)) = self.distance_of_ends().map(|t| (t, self.number(SMALL))) else { return };
                 self.ask_comparison(BinOp::Lt, turns, small, ulong);
             }
             Test::SmallFactor(by) => {
@@ -648,7 +663,7 @@ impl Builder<'_> {
                 self.ask_small(by);
             }
             Test::Span(slope) => {
-                let Some(turns) = self.distance_to_last() else { return };
+                let Some(turns) = self.distance_of_ends() else { return };
                 let by = match slope {
                     Slope::None => return,
                     Slope::Small(n) => self.number(n),
@@ -678,14 +693,13 @@ impl Builder<'_> {
     fn range(&mut self, node: &Node, slope: &Slope, ty: Ty, count: &Node) {
         let (long, ulong) = (self.program.types.common.long, self.ulong());
         let Some(range) = int_range(&self.program.types, ty) else { return };
-        let start = self.l.counter().map(|c| Operand::local(c.local));
-        let Some(turns) = self.distance_to_last() else { return };
-        let first = self.node(node, start.as_ref());
-        let first = self.emit(Rvalue::Numeric(first, long), long);
+        let (Some((low, _)), Some(turns)) = (self.ends.clone(), self.distance_of_ends()) else { return };
+        let least = self.node(node, Some(&low));
+        let least = self.emit(Rvalue::Numeric(least, long), long);
         if range.lo < 0 || range.hi > i64::MAX.into() {
-            self.ask_comparison(BinOp::Ge, first.clone(), Operand::Const(Const::Int(0, long)), long);
+            self.ask_comparison(BinOp::Ge, least.clone(), Operand::Const(Const::Int(0, long)), long);
         }
-        let first = self.emit(Rvalue::Numeric(first, ulong), ulong);
+        let least = self.emit(Rvalue::Numeric(least, ulong), ulong);
         let grown = match slope {
             Slope::None => return,
             Slope::Small(1) => turns,
@@ -699,23 +713,22 @@ impl Builder<'_> {
                 self.emit(Rvalue::Binary(BinOp::Mul, turns, by, ulong), ulong)
             }
         };
-        let last = self.emit(Rvalue::Binary(BinOp::Add, first, grown, ulong), ulong);
+        let most = self.emit(Rvalue::Binary(BinOp::Add, least, grown, ulong), ulong);
         let count = match self.node(count, None) {
             Operand::Const(Const::Int(n, _)) => self.number(n),
             count => self.emit(Rvalue::Numeric(count, ulong), ulong),
         };
         if !matches!(count, Operand::Const(Const::Int(n, _)) if n <= range.hi + 1) && range.hi <= u32::MAX.into() {
-            let most = self.number(range.hi);
-            self.ask_comparison(BinOp::Le, last.clone(), most, ulong);
+            let end = self.number(range.hi);
+            self.ask_comparison(BinOp::Le, most.clone(), end, ulong);
         }
-        self.ask_comparison(BinOp::Lt, last, count, ulong);
+        self.ask_comparison(BinOp::Lt, most, count, ulong);
     }
 
     /// How far the counter runs, as an unsigned number.
-    fn distance_to_last(&mut self) -> Option<Operand> {
-        let counter = self.l.counter()?;
-        let (start, last, ty) = (Operand::local(counter.local), self.last.clone()?, counter.ty);
-        let turns = self.emit(Rvalue::Binary(BinOp::Sub, last, start, ty), ty);
+    fn distance_of_ends(&mut self) -> Option<Operand> {
+        let ((low, high), ty) = (self.ends.clone()?, self.l.counter()?.ty);
+        let turns = self.emit(Rvalue::Binary(BinOp::Sub, high, low, ty), ty);
         Some(self.unsigned(turns, ty))
     }
 

@@ -5,12 +5,12 @@
 //! and that the C compiler can vectorise. If not, or if the loop is short, the original loop runs,
 //! which faults where it must, after the same side effects.
 //!
-//! * An index of a loop that counts up is followed if it is a sum or product in which the counter
-//!   stands once: `i`, `i + a`, `k * n + i`, `i * stride`, through conversions (`index`). Within
-//!   one integer type such a sequence `first, first + s, ..., last` passes no end of the type if
-//!   `first <= last` and the sum of its steps is less than the type has numbers: then all of it
-//!   lies between `first` and `last`. The test requires that at each conversion on the way, and
-//!   `last < count`.
+//! * An index of a loop that counts up or down is followed if it is a sum or product in which the
+//!   counter stands once: `i`, `i + a`, `k * n + i`, `i * stride`, through conversions (`index`).
+//!   Its values, from that of the least counter on, are a sequence `low, low + s, ..., high`, which
+//!   within one integer type passes no end of the type if `low <= high` and the sum of its steps is
+//!   less than the type has numbers: then all of it lies between `low` and `high`. The test requires
+//!   that at each conversion on the way, and `high < count`.
 //! * What has fewer than 64 bits is computed in 64 in the copy, from its first value on: `int`
 //!   wraps around, which C compilers would have to take into account (`Plan::rebased`).
 //! * Pointers that move by constants, or by what does not change, stay within their bounds if all
@@ -31,10 +31,10 @@ use crate::report::Remaining;
 use crate::steady::Steady;
 use crate::uses::{At, Writes};
 use flow::ranges::guarded::Guarded;
-use flow::ranges::returns_twice;
 use index::{Index, Node, Planner, Test};
 use mir::cfg::{Cfg, Dominators};
 use mir::ir::*;
+use mir::twice::returns_twice;
 
 /// Makes versions of the body's loops, and notes which checks have one without them. Gives how
 /// many.
@@ -112,7 +112,7 @@ struct Plan {
     read: Vec<Node>,
     /// Arithmetic of counts that the tests compute.
     counted: Vec<At>,
-    /// The end of a counter that grows.
+    /// The end of a counter.
     end: Option<Node>,
     /// By how much the pointer moves that ends the loop.
     climb: Option<i128>,
@@ -133,7 +133,7 @@ fn plan(
     let steady = Steady::of(program, body, guarded, &l.blocks);
     let planner = Planner { program, body, writes, dominators, l, steady, counted: Default::default() };
     let mut plan = Plan { end: planner.end(), ..Plan::default() };
-    if l.counter().is_some() && plan.end.is_none() {
+    if matches!(l.turns, Turns::Up(_) | Turns::Down(_)) && plan.end.is_none() {
         return None;
     }
     let statements = || {
