@@ -38,7 +38,8 @@ fn shown_name(program: &Program, body: &Body) -> String {
 }
 
 /// Removes checks of a body that is called `with` this, says of the others why they remain if
-/// `explain`, and notes what the function returns. Arithmetic of counts becomes plain if `release`.
+/// `explain`, and notes what the function returns. Arithmetic of counts that cannot overflow becomes
+/// plain; for its sake alone a body is looked at only if `release`.
 pub fn run(
     program: &Program,
     body: &mut Body,
@@ -75,7 +76,7 @@ pub fn run(
                     known.extend(known_null::check(program, body, &view, item).map(|check| (at, check)));
                 }
                 let Item::Stmt(Stmt { kind, span, .. }) = item else { return };
-                if let (Some((op, a, b)), true) = (kind.value().and_then(Rvalue::as_count_arith), release) {
+                if let Some((op, a, b)) = kind.value().and_then(Rvalue::as_count_arith) {
                     verdicts.extend(fits(&view, op, a, b).then_some((at, Verdict::Plain)));
                 }
                 let Some(check) = kind.as_check() else { return };

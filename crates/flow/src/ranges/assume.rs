@@ -138,9 +138,35 @@ impl Problem<'_> {
         for t in [x, y] {
             if t != ZERO {
                 self.backwards(state, t);
+                self.forwards(state, t);
             }
         }
         true
+    }
+
+    /// Sums and differences that were computed from the term: one that might have wrapped around may
+    /// be known now not to have. `i = n - 1` before `n > 0` is tested, as in `while (n-- > 0)`.
+    fn forwards(&self, state: &mut State, term: Term) {
+        let held: Vec<(Key, Term)> = state.holds.iter().filter_map(|&(e, t)| Some((self.terms.key_of(e)?, t))).collect();
+        for (key, result) in held {
+            let Key::Binary(op @ (BinOp::Add | BinOp::Sub), a, b, ty) = key else { continue };
+            let Some(own) = int_range(&self.program.types, ty) else { continue };
+            if a != Val::Term(term) && b != Val::Term(term) {
+                continue;
+            }
+            let out = self.arithmetic(state, op, a, b, 0);
+            if !own.covers(out.range) {
+                continue;
+            }
+            let (new, zero) = (Val::Term(result), Val::Const(0));
+            let _ = self.add(state, new, zero, out.range.hi) && self.add(state, zero, new, -out.range.lo);
+            for (old, most) in out.below {
+                let _ = self.add(state, new, old, most);
+            }
+            for (old, most) in out.above {
+                let _ = self.add(state, old, new, most);
+            }
+        }
     }
 
     /// What the range of a result says about what it was computed from.

@@ -11,12 +11,12 @@ use typing::tree::FuncRef;
 use typing::types::*;
 
 /// A new value: its range, and how it compares with old values.
-struct Out {
-    range: Range,
+pub(super) struct Out {
+    pub(super) range: Range,
     /// `x - y <= c`
-    below: Vec<(Val, i128)>,
+    pub(super) below: Vec<(Val, i128)>,
     /// `y - x <= c`
-    above: Vec<(Val, i128)>,
+    pub(super) above: Vec<(Val, i128)>,
 }
 
 impl Out {
@@ -436,7 +436,7 @@ impl Problem<'_> {
     }
 
     /// The true result, which need not fit in the type of so many bits.
-    fn arithmetic(&self, state: &State, op: BinOp, a: Val, b: Val, bits: u32) -> Out {
+    pub(super) fn arithmetic(&self, state: &State, op: BinOp, a: Val, b: Val, bits: u32) -> Out {
         let (ra, rb) = (self.precise(state, a), self.precise(state, b));
         let positive = ra.lo >= 0 && rb.lo >= 0;
         match op {
