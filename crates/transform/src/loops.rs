@@ -64,8 +64,11 @@ pub enum Turns {
 pub struct Counter {
     /// What is counted.
     pub local: Local,
-    /// Its type, in which it is compared.
+    /// Its type.
     pub ty: Ty,
+    /// The type in which it is compared: its own, or one of 64 bits that it is converted to and that
+    /// has all its numbers from 0 up (`int i` and `size_t n`).
+    pub compared: Ty,
     /// The other side of the test, as the head reads it.
     pub end: Operand,
     /// How the two compare.
@@ -145,6 +148,11 @@ impl Loop {
             }
             _ => None,
         }
+    }
+
+    /// Whether a counter that grows is compared in another type than its own.
+    pub fn is_compared_wider(&self) -> bool {
+        matches!(&self.turns, Turns::Up(counter) if counter.compared != counter.ty)
     }
 
     /// Whether the statement runs only after a test that held: a counter is then in the loop's
@@ -320,7 +328,7 @@ fn turns(
             return climb(body, blocks, op, a, b, at).map(Turns::Climb);
         }
         int_range(&program.types, ty)?;
-        let up = || up(body, blocks, latch, (op, a, b, ty)).filter(|_| !at_end).map(Turns::Up);
+        let up = || up(program, body, (head, blocks, latch), (op, a, b, ty)).filter(|_| !at_end).map(Turns::Up);
         let test = Tested { blocks, latch, tester, at, at_end };
         up().or_else(|| down(program, body, dominators, &test, (op, a, b, ty)).map(Turns::Down))
     };
@@ -357,20 +365,38 @@ fn is_own(body: &Body, local: Local) -> bool {
     decl.is_some_and(|d| !d.address_taken && !d.ty.quals.is_volatile && !d.ty.quals.is_atomic)
 }
 
-fn up(body: &Body, blocks: &[usize], latch: usize, (op, a, b, ty): (BinOp, &Operand, &Operand, Ty)) -> Option<Counter> {
+fn up(
+    program: &Program,
+    body: &Body,
+    (head, blocks, latch): (usize, &[usize], usize),
+    (op, a, b, compared): (BinOp, &Operand, &Operand, Ty),
+) -> Option<Counter> {
     let until = match op {
         BinOp::Lt => Until::Below,
         BinOp::Le => Until::UpTo,
         BinOp::Ne => Until::Not,
         _ => return None,
     };
-    let local = uses::whole(a).filter(|&l| is_own(body, l))?;
+    let read = uses::whole(a).filter(|&l| is_own(body, l))?;
+    let (local, ty) = widened(program, body, head, read, compared).unwrap_or((read, compared));
     let (growth, step) = change(body, blocks, local, ty)?;
     let plain = match &step {
         Operand::Const(Const::Int(n, _)) => *n == 1 || *n > 1 && until != Until::Not,
         _ => until != Until::Not,
     };
-    (growth.block == latch && plain).then(|| Counter { local, ty, end: b.clone(), until, step, growth })
+    (growth.block == latch && plain).then(|| Counter { local, ty, compared, end: b.clone(), until, step, growth })
+}
+
+/// What the head converts to the type of 64 bits in which it compares it, and its own type, of which
+/// the other has all numbers from 0 up.
+fn widened(program: &Program, body: &Body, head: usize, read: Local, compared: Ty) -> Option<(Local, Ty)> {
+    let made = written_once(body, head, read)?;
+    let (from, _) = body.blocks.get(head)?.stmts.get(made)?.kind.assigned_to(read)?.as_numeric()?;
+    let local = uses::whole(from).filter(|&l| is_own(body, l))?;
+    let ty = body.locals.get(local.0 as usize)?.ty.ty;
+    let (have, wide) = (int_range(&program.types, ty)?, int_range(&program.types, compared)?);
+    let is_wider = wide.hi - wide.lo > u32::MAX.into() && wide.hi >= have.hi && wide != have;
+    is_wider.then_some((local, ty))
 }
 
 fn down(

@@ -147,7 +147,8 @@ impl Problem<'_> {
     /// Sums and differences that were computed from the term: one that might have wrapped around may
     /// be known now not to have. `i = n - 1` before `n > 0` is tested, as in `while (n-- > 0)`.
     fn forwards(&self, state: &mut State, term: Term) {
-        let held: Vec<(Key, Term)> = state.holds.iter().filter_map(|&(e, t)| Some((self.terms.key_of(e)?, t))).collect();
+        let held: Vec<(Key, Term)> =
+            state.holds.iter().filter_map(|&(e, t)| Some((self.terms.key_of(e)?, t))).collect();
         for (key, result) in held {
             let Key::Binary(op @ (BinOp::Add | BinOp::Sub), a, b, ty) = key else { continue };
             let Some(own) = int_range(&self.program.types, ty) else { continue };

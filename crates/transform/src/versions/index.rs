@@ -111,7 +111,8 @@ impl Node {
 pub enum Slope {
     /// Not at all.
     None,
-    /// By a small number.
+    /// By a small number other than 0. Below 0 it falls: its least value is that of the greatest
+    /// counter.
     Small(i128),
     /// By a value that is not known to be small.
     Factor(Box<Node>),
@@ -122,20 +123,35 @@ impl Slope {
     pub fn is_none(&self) -> bool {
         matches!(self, Slope::None)
     }
+
+    /// Whether it falls when the counter grows.
+    pub fn falls(&self) -> bool {
+        matches!(self, Slope::Small(n) if *n < 0)
+    }
+
+    /// Of the negative of the expression, if that is followed.
+    fn negated(self) -> Option<Slope> {
+        match self {
+            Slope::None => Some(Slope::None),
+            Slope::Small(n) => Some(Slope::Small(-n)),
+            Slope::Factor(_) => None,
+        }
+    }
 }
 
 /// Something that must hold before the loop.
 #[derive(Clone, Debug)]
 pub enum Test {
-    /// The expression of the least counter is at most that of the greatest, in its own type.
-    Grows(Node, Ty),
-    /// Its least value is at least 0.
-    Positive(Node, Ty),
-    /// Its greatest value, as a number of the unsigned type of 64 bits, is less than the count.
-    Less(Node, Ty, Node),
-    /// Its least value is at least 0, and with all steps added to it less than the count and no
+    /// At the counter where the index should be least it is at most what it is at the other end, in
+    /// its own type.
+    InOrder(Index, Ty),
+    /// The least value is at least 0.
+    Positive(Index, Ty),
+    /// The greatest value, as a number of the unsigned type of 64 bits, is less than the count.
+    Less(Index, Ty, Node),
+    /// The least value is at least 0, and with all steps added to it less than the count and no
     /// more than its type has; of a counter of at most 32 bits.
-    Range(Node, Slope, Ty, Node),
+    Range(Index, Ty, Node),
     /// Turns are few enough for factors.
     FewTurns,
     /// The factor is small.
@@ -150,7 +166,7 @@ pub enum Test {
     Reach(Reach),
 }
 
-/// An index of fewer than 64 bits that the tests keep from wrapping, and how it grows.
+/// An index that the tests keep from wrapping, and how it grows.
 #[derive(Clone, Debug)]
 pub struct Index {
     /// The index.
@@ -226,17 +242,18 @@ impl Planner<'_> {
                 tests.push(Test::SmallFactor(by.as_ref().clone()));
             }
             if let Slope::Small(n) = slope {
-                (n < 1 << 16).then_some(())?;
+                (n.abs() < 1 << 16).then_some(())?;
             }
-            tests.push(Test::Range(node.clone(), slope.clone(), ty, count.clone()));
+            tests.push(Test::Range(Index { node: node.clone(), slope: slope.clone() }, ty, count.clone()));
         } else {
-            self.level(&node, &slope, ty, &mut tests)?;
+            let index = Index { node: node.clone(), slope: slope.clone() };
+            self.level(&index, ty, &mut tests)?;
             if range.lo < 0 {
                 // A conversion to a signed number of the same bits keeps the order if what is
                 // converted ends below the count.
-                tests.push(Test::Positive(node.clone(), ty));
+                tests.push(Test::Positive(index.clone(), ty));
             }
-            tests.push(Test::Less(node.clone(), ty, count.clone()));
+            tests.push(Test::Less(index, ty, count.clone()));
         }
         if let Some(e) = bounds.element {
             if e.may_be_null {
@@ -289,6 +306,11 @@ impl Planner<'_> {
                 narrow || self.may_wrap(a) || self.may_wrap(b)
             }
             Node::Numeric(a, _) => self.may_wrap(a),
+            // C compilers do not conclude from a test in another type that the counter does not wrap.
+            Node::Counter | Node::Changed => {
+                let counter = self.l.counter().and_then(|c| int_range(self.types(), c.ty));
+                self.l.is_compared_wider() && counter.is_some_and(|r| r.hi - r.lo <= u32::MAX.into())
+            }
             _ => false,
         }
     }
@@ -321,8 +343,9 @@ impl Planner<'_> {
             let from = mir::ty::operand_ty(self.program, self.body, a).ok()?;
             let (node, slope) = self.follow(a, def, depth - 1, tests)?;
             int_range(self.types(), ty)?;
-            self.convert(&node, &slope, from, ty, tests)?;
-            return Some((Node::Numeric(Box::new(node), ty), slope));
+            let index = Index { node, slope };
+            self.convert(&index, from, ty, tests)?;
+            return Some((Node::Numeric(Box::new(index.node), ty), index.slope));
         }
         if let Some((op @ (BinOp::Add | BinOp::Sub | BinOp::Mul), a, b, ty)) = value.as_binary() {
             int_range(self.types(), ty)?;
@@ -445,19 +468,19 @@ impl Planner<'_> {
 
     /// What a conversion of something that grows asks for: that it goes up and passes no end of its
     /// own type, and that the new type has its values.
-    fn convert(&self, node: &Node, slope: &Slope, from: Ty, to: Ty, tests: &mut Vec<Test>) -> Option<()> {
+    fn convert(&self, index: &Index, from: Ty, to: Ty, tests: &mut Vec<Test>) -> Option<()> {
         let (have, want) = (int_range(self.types(), from)?, int_range(self.types(), to)?);
-        if slope.is_none() {
+        if index.slope.is_none() {
             return Some(());
         }
-        self.level(node, slope, from, tests)?;
+        self.level(index, from, tests)?;
         if want.covers(have) {
             return Some(());
         }
         let bits = |r: flow::ranges::Range| r.hi - r.lo;
         if have.lo < 0 && want.lo == 0 && bits(have) <= bits(want) {
             // From a signed type to an unsigned one that is not smaller.
-            tests.push(Test::Positive(node.clone(), from));
+            tests.push(Test::Positive(index.clone(), from));
             return Some(());
         }
         // From an unsigned type of 64 bits to the signed one: the sequence stays in order as long
@@ -466,8 +489,9 @@ impl Planner<'_> {
         (have.lo == 0 && bits(have) == bits(want)).then_some(())
     }
 
-    /// The sequence goes up within its type.
-    fn level(&self, node: &Node, slope: &Slope, ty: Ty, tests: &mut Vec<Test>) -> Option<()> {
+    /// The sequence of values passes no end of its type.
+    fn level(&self, index: &Index, ty: Ty, tests: &mut Vec<Test>) -> Option<()> {
+        let Index { node, slope } = index;
         if slope.is_none() {
             return Some(());
         }
@@ -476,8 +500,8 @@ impl Planner<'_> {
         let is_wide = range.hi - range.lo > u32::MAX.into();
         let is_32 = range.hi - range.lo == u32::MAX.into();
         match slope {
-            Slope::Small(1) if range.hi - range.lo >= counter.hi - counter.lo => {}
-            Slope::Small(n) if is_wide && *n < 1 << 16 => {
+            Slope::Small(1 | -1) if range.hi - range.lo >= counter.hi - counter.lo => {}
+            Slope::Small(n) if is_wide && n.abs() < 1 << 16 => {
                 if counter.hi - counter.lo > u32::MAX.into() {
                     tests.push(Test::FewTurns);
                 }
@@ -489,14 +513,14 @@ impl Planner<'_> {
                     tests.push(Test::Span(slope.clone()));
                 }
             }
-            Slope::Small(n) if is_32 && *n < 1 << 16 => {
+            Slope::Small(n) if is_32 && n.abs() < 1 << 16 => {
                 tests.push(Test::FewTurns);
                 tests.push(Test::Span(slope.clone()));
             }
             _ => return None,
         }
         if !matches!(node, Node::Counter | Node::Changed) {
-            tests.push(Test::Grows(node.clone(), ty));
+            tests.push(Test::InOrder(index.clone(), ty));
         }
         Some(())
     }
@@ -511,7 +535,8 @@ fn combined(op: BinOp, (x, sx): (&Node, Slope), (y, sy): (&Node, Slope), ty: Ty)
     match (op, sx, sy) {
         (_, Slope::None, Slope::None) => Some(Slope::None),
         (BinOp::Add | BinOp::Sub, s, Slope::None) | (BinOp::Add, Slope::None, s) => Some(s),
-        (BinOp::Add, Slope::Small(a), Slope::Small(b)) => Some(Slope::Small(a + b)),
+        (BinOp::Sub, Slope::None, s) => s.negated(),
+        (BinOp::Add, Slope::Small(a), Slope::Small(b)) if a + b != 0 => Some(Slope::Small(a + b)),
         (BinOp::Mul, Slope::Small(n), Slope::None) => scaled(n, y, ty),
         (BinOp::Mul, Slope::None, Slope::Small(n)) => scaled(n, x, ty),
         _ => None,

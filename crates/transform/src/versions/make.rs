@@ -373,6 +373,7 @@ impl Builder<'_> {
         let Some(range) = int_range(&self.program.types, ty) else { return self.number(0) };
         let constant = |n: i128| Operand::Const(Const::Int(n, ty));
         let end = self.node(end, None);
+        let end = self.narrowed(counter, end);
         // Growth after the last turn passes no end of the type.
         let room = match (&counter.step, counter.until) {
             (Operand::Const(Const::Int(step, _)), Until::Below) => constant(range.hi - (step - 1)),
@@ -395,6 +396,33 @@ impl Builder<'_> {
         self.ask_comparison(BinOp::Lt, start.clone(), end, ty);
         let turns = self.emit(Rvalue::Binary(BinOp::Sub, last, start, ty), ty);
         self.unsigned(turns, ty)
+    }
+
+    /// The end of a counter as a number of the counter's type. Tests that it is one, and, if an
+    /// unsigned type compares the two, that the counter begins at 0 or above.
+    fn narrowed(&mut self, counter: &Counter, end: Operand) -> Operand {
+        let types = &self.program.types;
+        let (Some(own), Some(wide)) = (int_range(types, counter.ty), int_range(types, counter.compared)) else {
+            return end;
+        };
+        if counter.compared == counter.ty {
+            return end;
+        }
+        if own.lo < 0 && wide.lo == 0 {
+            let zero = Operand::Const(Const::Int(0, counter.ty));
+            self.ask_comparison(BinOp::Ge, Operand::local(counter.local), zero, counter.ty);
+        }
+        if let Operand::Const(Const::Int(n, _)) = end {
+            if own.contains(n) {
+                return Operand::Const(Const::Int(n, counter.ty));
+            }
+        }
+        let limit = |n: i128| Operand::Const(Const::Int(n, counter.compared));
+        self.ask_comparison(BinOp::Le, end.clone(), limit(own.hi), counter.compared);
+        if wide.lo < 0 {
+            self.ask_comparison(BinOp::Ge, end.clone(), limit(own.lo), counter.compared);
+        }
+        self.emit(Rvalue::Numeric(end, counter.ty), counter.ty)
     }
 
     /// Tests that there is a turn; gives how many follow it.
@@ -634,18 +662,18 @@ impl Builder<'_> {
 
     fn test(&mut self, test: Test) {
         let ulong = self.ulong();
-        let (low, high) = self.ends.clone().unzip();
         match test {
-            Test::Grows(node, ty) => {
-                let (a, b) = (self.node(&node, low.as_ref()), self.node(&node, high.as_ref()));
+            Test::InOrder(index, ty) => {
+                let (least, most) = self.ends_of(&index.slope);
+                let (a, b) = (self.node(&index.node, least.as_ref()), self.node(&index.node, most.as_ref()));
                 self.ask_comparison(BinOp::Le, a, b, ty);
             }
-            Test::Positive(node, ty) => {
-                let a = self.node(&node, low.as_ref());
+            Test::Positive(index, ty) => {
+                let a = self.node(&index.node, self.ends_of(&index.slope).0.as_ref());
                 self.ask_comparison(BinOp::Ge, a, Operand::Const(Const::Int(0, ty)), ty);
             }
-            Test::Less(node, ty, count) => {
-                let b = self.node(&node, high.as_ref());
+            Test::Less(index, ty, count) => {
+                let b = self.node(&index.node, self.ends_of(&index.slope).1.as_ref());
                 let b = if ty == ulong { b } else { self.emit(Rvalue::Numeric(b, ulong), ulong) };
                 let count = match self.node(&count, None) {
                     Operand::Const(Const::Int(n, _)) => self.number(n),
@@ -653,7 +681,7 @@ impl Builder<'_> {
                 };
                 self.ask_comparison(BinOp::Lt, b, count, ulong);
             }
-            Test::Range(node, slope, ty, count) => self.range(&node, &slope, ty, &count),
+            Test::Range(index, ty, count) => self.range(&index, ty, &count),
             Test::FewTurns => {
                 let Some((turns, small)) = self.distance_of_ends().map(|t| (t, self.number(SMALL))) else { return };
                 self.ask_comparison(BinOp::Lt, turns, small, ulong);
@@ -666,7 +694,7 @@ impl Builder<'_> {
                 let Some(turns) = self.distance_of_ends() else { return };
                 let by = match slope {
                     Slope::None => return,
-                    Slope::Small(n) => self.number(n),
+                    Slope::Small(n) => self.number(n.abs()),
                     Slope::Factor(by) => {
                         let by = self.node(&by, None);
                         self.emit(Rvalue::Numeric(by, ulong), ulong)
@@ -690,11 +718,12 @@ impl Builder<'_> {
     }
 
     /// The counter has at most 32 bits, a step less than 32: no sum of these passes 64.
-    fn range(&mut self, node: &Node, slope: &Slope, ty: Ty, count: &Node) {
+    fn range(&mut self, Index { node, slope }: &Index, ty: Ty, count: &Node) {
         let (long, ulong) = (self.program.types.common.long, self.ulong());
         let Some(range) = int_range(&self.program.types, ty) else { return };
-        let (Some((low, _)), Some(turns)) = (self.ends.clone(), self.distance_of_ends()) else { return };
-        let least = self.node(node, Some(&low));
+        let (least, _) = self.ends_of(slope);
+        let Some(turns) = self.distance_of_ends() else { return };
+        let least = self.node(node, least.as_ref());
         let least = self.emit(Rvalue::Numeric(least, long), long);
         if range.lo < 0 || range.hi > i64::MAX.into() {
             self.ask_comparison(BinOp::Ge, least.clone(), Operand::Const(Const::Int(0, long)), long);
@@ -702,9 +731,9 @@ impl Builder<'_> {
         let least = self.emit(Rvalue::Numeric(least, ulong), ulong);
         let grown = match slope {
             Slope::None => return,
-            Slope::Small(1) => turns,
+            Slope::Small(1 | -1) => turns,
             Slope::Small(n) => {
-                let by = self.number(*n);
+                let by = self.number(n.abs());
                 self.emit(Rvalue::Binary(BinOp::Mul, turns, by, ulong), ulong)
             }
             Slope::Factor(by) => {
@@ -723,6 +752,15 @@ impl Builder<'_> {
             self.ask_comparison(BinOp::Le, most.clone(), end, ulong);
         }
         self.ask_comparison(BinOp::Lt, most, count, ulong);
+    }
+
+    /// The counters where an index is least and greatest.
+    fn ends_of(&self, slope: &Slope) -> (Option<Operand>, Option<Operand>) {
+        let (low, high) = self.ends.clone().unzip();
+        match slope.falls() {
+            true => (high, low),
+            false => (low, high),
+        }
     }
 
     /// How far the counter runs, as an unsigned number.
