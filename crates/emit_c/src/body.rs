@@ -89,10 +89,17 @@ impl<'u, 'a> Emitter<'u, 'a> {
         emitter.at_start = crate::pending::at_start(emitter.unit.program, body);
         emitter.kept_bounds = crate::kept_bounds::find(emitter.unit.program, body, &emitter.at_start);
         for (held, variable) in emitter.held.iter_mut().zip(&emitter.kept_bounds) {
-            held.kept_bounds = variable.is_some();
+            held.no_bounds = variable.is_some();
         }
         emitter.uses = crate::pending::count_uses(body, &|n| emitter.is_array(n));
         emitter.find_bases();
+        let kept = |n: usize| emitter.bases.slots.contains(&(n as u32));
+        let unread = crate::kept_bounds::unread(emitter.unit.program, body);
+        let unread: Vec<bool> = unread.iter().enumerate().map(|(n, unread)| *unread && !kept(n)).collect();
+        for (held, _) in emitter.held.iter_mut().zip(unread).filter(|(_, unread)| *unread) {
+            held.no_bounds = true;
+            held.unread = !emitter.unit.options.debug;
+        }
         emitter
     }
 
@@ -282,7 +289,8 @@ impl<'u, 'a> Emitter<'u, 'a> {
             }
             _ => self.rvalue(value),
         };
-        if unread.is_some() && value.pure {
+        let gone = place.as_local().and_then(|l| self.held.get(l.0 as usize)).is_some_and(|h| h.unread);
+        if (unread.is_some() || gone) && value.pure {
             return;
         }
         if let Some(local) = place.as_local().filter(|&l| value.pure && self.may_wait(l)) {

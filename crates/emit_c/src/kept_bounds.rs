@@ -1,4 +1,4 @@
-//! Copies of pointers with bounds that need no bounds of their own.
+//! Pointers with bounds that need no variables for them.
 //!
 //! `*p++` reads `p` into a temporary before it moves `p`. The temporary has `p`'s bounds, and moving
 //! `p` keeps them: so wherever the temporary's bounds are read, `p`'s can be. That holds for a
@@ -50,6 +50,34 @@ pub fn find(program: &Program, body: &Body, at_start: &[bool]) -> Vec<Option<Loc
             return roots;
         }
     }
+}
+
+/// The pointers with bounds that are stored and never read, as parameters are whose count is compared
+/// instead.
+pub fn unread(program: &Program, body: &Body) -> Vec<bool> {
+    let fat = |l: &LocalDecl| l.kind == LocalKind::Var && program.types.words(l.ty.ty) == 3;
+    let plain = |l: &LocalDecl| !l.address_taken && !l.ty.quals.is_volatile && !l.ty.quals.is_atomic;
+    let mut found: Vec<bool> = body.locals.iter().map(|l| fat(l) && plain(l)).collect();
+    let mut read = |place: &Place| {
+        if let PlaceBase::Local(local) = place.base {
+            if let Some(slot) = found.get_mut(local.0 as usize) {
+                *slot = false;
+            }
+        }
+    };
+    for block in &body.blocks {
+        for s in &block.stmts {
+            let to = s.kind.as_assign().and_then(|(to, _)| to.as_local());
+            accesses(&s.kind, &mut |place, kind, _| {
+                let stored = kind == Kind::Write && to.is_some() && place.as_local() == to;
+                if !stored && !matches!(kind, Kind::Begin | Kind::End) {
+                    read(place);
+                }
+            });
+        }
+        term_places(&block.term.kind, &mut |place, _| read(place));
+    }
+    found
 }
 
 /// Temporaries that are copies of others, or so many elements from them, in the order of the text.

@@ -18,8 +18,10 @@ pub struct Held {
     pub object: bool,
     /// A variable-length array: the name is that of a pointer to its first element.
     pub variable: bool,
-    /// Its bounds are those of another variable, so it has none of its own.
-    pub kept_bounds: bool,
+    /// It has no variables for its bounds: they are another's, or nothing reads them.
+    pub no_bounds: bool,
+    /// It has no variable at all: nothing reads it, and no debugger shows it.
+    pub unread: bool,
     /// Something was written that mentions it.
     pub used: bool,
 }
@@ -56,7 +58,8 @@ pub fn name_locals(unit: &mut Unit, body: &Body, scratch: &mut NameSet) -> Vec<H
             name,
             object: words > 1 && local.address_taken,
             variable: is_variable_array(unit, local.ty.ty),
-            kept_bounds: false,
+            no_bounds: false,
+            unread: false,
             used: false,
         });
     }
@@ -116,7 +119,7 @@ pub fn declarations(
 ) -> Vec<String> {
     let mut out = vec![];
     for (n, (local, held)) in body.locals.iter().zip(held).enumerate() {
-        let shown = local.kind == LocalKind::Var && local.name.is_some();
+        let shown = local.kind == LocalKind::Var && local.name.is_some() && !held.unread;
         let is_param = (n as u32) < body.params;
         if (is_param && !held.object) || (!held.used && !shown) {
             continue;
@@ -162,7 +165,7 @@ pub fn declarations(
 
 /// The names of a local's words.
 fn word_names(types: &TypeStore, local: &LocalDecl, held: &Held) -> Vec<String> {
-    let bounds = if held.kept_bounds { &[] } else { suffixes(types.words(local.ty.ty)) };
+    let bounds = if held.no_bounds { &[] } else { suffixes(types.words(local.ty.ty)) };
     let rest = bounds.iter().map(|suffix| format!("{}{suffix}", held.name));
     [held.name.clone()].into_iter().chain(rest).collect()
 }

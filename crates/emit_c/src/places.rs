@@ -388,8 +388,8 @@ impl<'a> Emitter<'_, 'a> {
 
     /// Whether there is a variable for a word of the local.
     pub fn has_word(&self, local: u32, word: usize) -> bool {
-        let kept = self.kept_bounds.get(local as usize).is_some_and(Option::is_some);
-        word == 0 || !(kept || word == 1 && self.stands_at_start(local))
+        let none = self.held.get(local as usize).is_some_and(|h| h.no_bounds);
+        word == 0 || !(none || word == 1 && self.stands_at_start(local))
     }
 
     /// A place's words as they lie in memory, or in the variable that has the same bounds.
