@@ -227,7 +227,7 @@ fn make(session: &Session, scratch: &Scratch, program: &Path) -> Outcome<()> {
         return make(session, scratch, program);
     }
     let variant = session.options.variant();
-    let mut line: Vec<OsString> = session.options.profile.flags().iter().map(OsString::from).collect();
+    let mut line: Vec<OsString> = session.compiler.flags(session.options.profile).iter().map(OsString::from).collect();
     line.extend(session.options.preprocessor.iter().cloned());
     line.extend(variant.iter().map(OsString::from));
     line.extend(session.compiler.semantics().iter().map(OsString::from));
@@ -241,7 +241,7 @@ fn make(session: &Session, scratch: &Scratch, program: &Path) -> Outcome<()> {
 /// Compiles a file of plain C.
 fn plain_c(session: &Session, file: &Path, object: &Path) -> Outcome<()> {
     let options = &session.options;
-    let mut flags: Vec<OsString> = options.profile.flags().iter().map(OsString::from).collect();
+    let mut flags: Vec<OsString> = session.compiler.flags(options.profile).iter().map(OsString::from).collect();
     flags.extend(options.preprocessor.iter().cloned());
     flags.extend(options.variant().iter().map(OsString::from));
     if options.no_warnings {

@@ -40,7 +40,7 @@ pub fn start(session: &Session, c: String, source: &Path, kind: &str, output: &O
 pub fn words(session: &Session) -> Vec<OsString> {
     let options = &session.options;
     let mut words: Vec<OsString> = ["-x", "c", "-std=gnu11", "-w"].map(OsString::from).into();
-    words.extend(options.profile.flags().iter().map(OsString::from));
+    words.extend(session.compiler.flags(options.profile).iter().map(OsString::from));
     words.extend(options.code.iter().map(OsString::from));
     words.extend(options.variant().iter().map(OsString::from));
     if options.sanitize.is_some() && session.compiler.family == Family::Clang {
