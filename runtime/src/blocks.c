@@ -41,6 +41,25 @@ static void unlink_unit(struct lee_heap *heap, struct lee_unit *unit) {
     heap->units_held--;
 }
 
+void lee_blocks_huge(struct lee_heap *heap, void *start, size_t units) {
+    struct lee_huge *huge = &heap->huge_pages;
+    if (huge->rest > 0) {
+        huge->rest = units < huge->rest ? (uint16_t)(huge->rest - units) : 0;
+        return;
+    }
+    lee_system_huge(start, units * LEE_UNIT_BYTES, true);
+    for (size_t i = 0; i < units; i++) {
+        unsigned char *unit = (unsigned char *)start + i * LEE_UNIT_BYTES;
+        if (huge->rest > 0) {
+            lee_system_huge(unit, (units - i) * LEE_UNIT_BYTES, false);
+            return;
+        }
+        lee_huge_took(huge, lee_system_first_touch(unit));
+        if (huge->slow == 0)
+            return;
+    }
+}
+
 static struct lee_unit *add_unit(struct lee_heap *heap) {
     bool zeroed, huge = heap->huge && heap->units_held >= UNITS_BEFORE_HUGE && lee_huge_wanted(&heap->huge_pages);
     if (huge && !lee_heap_charge(heap, LEE_UNIT_BYTES))

@@ -198,6 +198,10 @@ void lee_blocks_give(struct lee_heap *heap, struct lee_block *first, unsigned co
  * Returns the bytes. */
 size_t lee_blocks_release(struct lee_heap *heap, size_t keep);
 
+/* Makes so many units of fresh memory huge pages, if the system has them at hand (huge.h): the first is touched,
+ * and others only after a slow one. */
+void lee_blocks_huge(struct lee_heap *heap, void *start, size_t units);
+
 /* large.c */
 void *lee_large_take(struct lee_heap *heap, size_t bytes, uintptr_t header, bool zeroed);
 void lee_large_free(struct lee_heap *heap, void *object);

@@ -54,7 +54,7 @@ static void *take_units(struct lee_heap *heap, size_t bytes, uintptr_t header) {
     if (!clean)
         lee_system_discard(start, units * LEE_UNIT_BYTES);
     if (heap->huge && bytes >= LEE_UNIT_BYTES)
-        lee_system_huge(start, bytes & ~(size_t)(LEE_UNIT_BYTES - 1), true);
+        lee_blocks_huge(heap, start, bytes / LEE_UNIT_BYTES);
     for (size_t i = 0; i < units; i++) {
         uintptr_t at = (uintptr_t)start + i * LEE_UNIT_BYTES;
         __builtin_memset((void *)&lee_chunk_at((void *)at)->code[lee_block_index(at)], LEE_CODE_UNITS, LEE_BLOCKS_A_UNIT);

@@ -67,7 +67,7 @@ static void *take_units(struct lee_heap *heap, size_t bytes, bool *zeroed) {
         __builtin_memset((void *)&lee_chunk_at((void *)unit)->code[lee_block_index(unit)], LEE_CODE_PAGES, LEE_BLOCKS_A_UNIT);
     }
     if (heap->huge)
-        lee_system_huge(start, bytes, true);
+        lee_blocks_huge(heap, start, bytes / LEE_UNIT_BYTES);
     heap->large_bytes += bytes;
     LEE_UNPOISON(start, bytes);
     return start;
