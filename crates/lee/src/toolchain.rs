@@ -49,7 +49,6 @@ pub enum Profile {
     Release,
 }
 
-
 impl Compiler {
     /// Finds the compiler: the one named, else `LEE_CC`, else the first of cc, gcc, clang, and
     /// versioned names of these.
