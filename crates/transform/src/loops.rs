@@ -328,7 +328,7 @@ fn turns(
             return climb(body, blocks, op, a, b, at).map(Turns::Climb);
         }
         int_range(&program.types, ty)?;
-        let up = || up(program, body, (head, blocks, latch), (op, a, b, ty)).filter(|_| !at_end).map(Turns::Up);
+        let up = || up(program, body, (head, blocks, latch), at, (op, a, b, ty)).filter(|_| !at_end).map(Turns::Up);
         let test = Tested { blocks, latch, tester, at, at_end };
         up().or_else(|| down(program, body, dominators, &test, (op, a, b, ty)).map(Turns::Down))
     };
@@ -369,6 +369,7 @@ fn up(
     program: &Program,
     body: &Body,
     (head, blocks, latch): (usize, &[usize], usize),
+    test: usize,
     (op, a, b, compared): (BinOp, &Operand, &Operand, Ty),
 ) -> Option<Counter> {
     let until = match op {
@@ -378,7 +379,8 @@ fn up(
         _ => return None,
     };
     let read = uses::whole(a).filter(|&l| is_own(body, l))?;
-    let (local, ty) = widened(program, body, head, read, compared).unwrap_or((read, compared));
+    let (local, ty) =
+        widened(program, body, At { block: head, stmt: test }, read, compared).unwrap_or((read, compared));
     let (growth, step) = change(body, blocks, local, ty)?;
     let plain = match &step {
         Operand::Const(Const::Int(n, _)) => *n == 1 || *n > 1 && until != Until::Not,
@@ -387,11 +389,11 @@ fn up(
     (growth.block == latch && plain).then(|| Counter { local, ty, compared, end: b.clone(), until, step, growth })
 }
 
-/// What the head converts to the type of 64 bits in which it compares it, and its own type, of which
-/// the other has all numbers from 0 up.
-fn widened(program: &Program, body: &Body, head: usize, read: Local, compared: Ty) -> Option<(Local, Ty)> {
-    let made = written_once(body, head, read)?;
-    let (from, _) = body.blocks.get(head)?.stmts.get(made)?.kind.assigned_to(read)?.as_numeric()?;
+/// What the head converts to the type of 64 bits in which its test compares it, and its own type, of
+/// which the other has all numbers from 0 up.
+fn widened(program: &Program, body: &Body, test: At, read: Local, compared: Ty) -> Option<(Local, Ty)> {
+    let made = written_once(body, test.block, read).filter(|&made| made < test.stmt)?;
+    let (from, _) = body.blocks.get(test.block)?.stmts.get(made)?.kind.assigned_to(read)?.as_numeric()?;
     let local = uses::whole(from).filter(|&l| is_own(body, l))?;
     let ty = body.locals.get(local.0 as usize)?.ty.ty;
     let (have, wide) = (int_range(&program.types, ty)?, int_range(&program.types, compared)?);
