@@ -1,6 +1,8 @@
 """What the commands of bench/ share: where things are, how results are stored and compared."""
 
 import hashlib
+import importlib.machinery
+import importlib.util
 import json
 import math
 import os
@@ -15,6 +17,14 @@ ROOT = os.path.dirname(BENCH)
 RESULTS = os.path.join(BENCH, "results")
 BUILD = os.path.join(os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target")), "bench")
 DEFAULT_LEE = os.path.join(ROOT, "target", "release", "lee")
+
+
+def script(name):
+    """A command of bench/ as a module: its name has no `.py`."""
+    loader = importlib.machinery.SourceFileLoader(name, os.path.join(BENCH, name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    return module
 
 
 def fail(message):
