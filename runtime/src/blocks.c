@@ -43,10 +43,8 @@ static void unlink_unit(struct lee_heap *heap, struct lee_unit *unit) {
 
 void lee_blocks_huge(struct lee_heap *heap, void *start, size_t units) {
     struct lee_huge *huge = &heap->huge_pages;
-    if (huge->rest > 0) {
-        huge->rest = units < huge->rest ? (uint16_t)(huge->rest - units) : 0;
+    if (!lee_huge_wanted(huge, units))
         return;
-    }
     lee_system_huge(start, units * LEE_UNIT_BYTES, true);
     for (size_t i = 0; i < units; i++) {
         unsigned char *unit = (unsigned char *)start + i * LEE_UNIT_BYTES;
@@ -61,7 +59,7 @@ void lee_blocks_huge(struct lee_heap *heap, void *start, size_t units) {
 }
 
 static struct lee_unit *add_unit(struct lee_heap *heap) {
-    bool zeroed, huge = heap->huge && heap->units_held >= UNITS_BEFORE_HUGE && lee_huge_wanted(&heap->huge_pages);
+    bool zeroed, huge = heap->huge && heap->units_held >= UNITS_BEFORE_HUGE && lee_huge_wanted(&heap->huge_pages, 1);
     if (huge && !lee_heap_charge(heap, LEE_UNIT_BYTES))
         huge = false; /* block by block there may be enough */
     void *start = lee_units_take(heap, LEE_UNIT_BLOCKS, 1, &zeroed);

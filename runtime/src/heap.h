@@ -198,8 +198,8 @@ void lee_blocks_give(struct lee_heap *heap, struct lee_block *first, unsigned co
  * Returns the bytes. */
 size_t lee_blocks_release(struct lee_heap *heap, size_t keep);
 
-/* Makes so many units of fresh memory huge pages, if the system has them at hand (huge.h): the first is touched,
- * and others only after a slow one. */
+/* Makes so many units huge pages, if the system has them at hand (huge.h). Writes 0 to the first byte of the first
+ * unit, and to that of others only after a slow one: what is in them is lost, or is 0. */
 void lee_blocks_huge(struct lee_heap *heap, void *start, size_t units);
 
 /* large.c */

@@ -1,10 +1,10 @@
 /* huge.c: see huge.h. */
 #include "huge.h"
 
-bool lee_huge_wanted(struct lee_huge *huge) {
+bool lee_huge_wanted(struct lee_huge *huge, size_t units) {
     if (huge->rest == 0)
         return true;
-    huge->rest--;
+    huge->rest = units < huge->rest ? (uint16_t)(huge->rest - units) : 0;
     return false;
 }
 

@@ -11,6 +11,7 @@
 #define LEE_HUGE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
@@ -26,8 +27,8 @@ struct lee_huge {
     uint16_t last_rest; /* how long the last rest was */
 };
 
-/* Whether the next unit should be a huge page. */
-bool lee_huge_wanted(struct lee_huge *huge);
+/* Whether the next so many units should be huge pages. */
+bool lee_huge_wanted(struct lee_huge *huge, size_t units);
 
 /* The first touch of one took so many nanoseconds. */
 void lee_huge_took(struct lee_huge *huge, uint64_t nanoseconds);

@@ -252,26 +252,26 @@ static void test_huge(void) {
     struct lee_huge huge = {0};
     unsigned rests[8], small = 0;
     for (int i = 0; i < LEE_HUGE_TRIES; i++) {
-        CHECK(lee_huge_wanted(&huge));
+        CHECK(lee_huge_wanted(&huge, 1));
         lee_huge_took(&huge, LEE_HUGE_SLOW);
     }
     for (int i = 0; i < 8; i++) {
-        for (rests[i] = 0; !lee_huge_wanted(&huge); rests[i]++)
+        for (rests[i] = 0; !lee_huge_wanted(&huge, 1); rests[i]++)
             ;
         lee_huge_took(&huge, 8 * (uint64_t)LEE_HUGE_SLOW);
     }
     CHECK(rests[0] == LEE_HUGE_REST_LEAST && rests[1] == 2 * LEE_HUGE_REST_LEAST);
     CHECK(rests[6] == LEE_HUGE_REST_MOST && rests[7] == LEE_HUGE_REST_MOST);
-    while (!lee_huge_wanted(&huge))
+    while (!lee_huge_wanted(&huge, 1))
         small++;
     CHECK(small == LEE_HUGE_REST_MOST);
     lee_huge_took(&huge, LEE_HUGE_SLOW - 1);
     for (int i = 0; i < LEE_HUGE_TRIES - 1; i++) { /* now and then a slow one is none to care about */
         lee_huge_took(&huge, LEE_HUGE_SLOW);
-        CHECK(lee_huge_wanted(&huge));
+        CHECK(lee_huge_wanted(&huge, 1));
     }
     lee_huge_took(&huge, 0);
-    CHECK(lee_huge_wanted(&huge) && huge.slow == 0);
+    CHECK(lee_huge_wanted(&huge, 1) && huge.slow == 0);
 }
 
 static void write_file(const char *folder, const char *name, const char *text) {

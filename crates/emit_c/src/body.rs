@@ -93,12 +93,13 @@ impl<'u, 'a> Emitter<'u, 'a> {
         }
         emitter.uses = crate::pending::count_uses(body, &|n| emitter.is_array(n));
         emitter.find_bases();
-        let kept = |n: usize| emitter.bases.slots.contains(&(n as u32));
         let unread = crate::kept_bounds::unread(emitter.unit.program, body);
-        let unread: Vec<bool> = unread.iter().enumerate().map(|(n, unread)| *unread && !kept(n)).collect();
-        for (held, _) in emitter.held.iter_mut().zip(unread).filter(|(_, unread)| *unread) {
-            held.no_bounds = true;
-            held.unread = !emitter.unit.options.debug;
+        for (n, held) in emitter.held.iter_mut().enumerate() {
+            // A copy of its base reads it.
+            if unread.get(n) == Some(&true) && !emitter.bases.slots.contains(&(n as u32)) {
+                held.no_bounds = true;
+                held.unread = !emitter.unit.options.debug;
+            }
         }
         emitter
     }

@@ -5,6 +5,7 @@
 //! temporary that is made from a variable, or from such a temporary, and only used in the block that
 //! makes it, as long as the variable gets no pointer with other bounds there.
 
+use crate::pending::count_definitions;
 use crate::places::is_owner;
 use mir::effects::{accesses, stmt_places, term_places, Kind};
 use mir::ir::*;
@@ -84,11 +85,7 @@ pub fn unread(program: &Program, body: &Body) -> Vec<bool> {
 fn made(program: &Program, body: &Body, at_start: &[bool]) -> Vec<Made> {
     let mut written = vec![0u32; body.locals.len()];
     for stmt in body.blocks.iter().flat_map(|b| &b.stmts) {
-        each_written(stmt, &mut |local| {
-            if let Some(count) = written.get_mut(local.0 as usize) {
-                *count += 1;
-            }
-        });
+        count_definitions(&stmt.kind, &mut written);
     }
     let fit = |local: Local| {
         let decl = body.locals.get(local.0 as usize)?;

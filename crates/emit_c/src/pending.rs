@@ -235,7 +235,7 @@ pub fn at_start(program: &Program, body: &Body) -> Vec<bool> {
 }
 
 /// Counts what writes locals, or names them otherwise than for their values.
-fn count_definitions(kind: &StmtKind, definitions: &mut [u32]) {
+pub fn count_definitions(kind: &StmtKind, definitions: &mut [u32]) {
     let mut spoil = |place: &Place| {
         if let (PlaceBase::Local(local), false) = (place.base, place.proj.first() == Some(&Proj::Deref)) {
             if let Some(count) = definitions.get_mut(local.0 as usize) {

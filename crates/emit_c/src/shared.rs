@@ -84,7 +84,7 @@ fn lives<'t>(tokens: &[Token<'t>], types: &FxHashMap<String, String>) -> FxHashM
     found.into_iter().filter(|(word, _)| !across.contains(word)).map(|(w, (a, b, _))| (w, (a, b))).collect()
 }
 
-/// Whether the word is no member and no tag.
+/// Whether the word names a variable: it is not a member, a tag or a label.
 fn is_variable(tokens: &[Token], n: usize) -> bool {
     let before = tokens.get(..n).unwrap_or_default();
     let mut before = before.iter().rev().filter(|t| !matches!(t, Token::Other(o) if o.trim().is_empty()));

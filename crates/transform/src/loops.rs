@@ -3,6 +3,7 @@
 
 use crate::uses::{self, At, Writes};
 use flow::ranges::terms::int_range;
+use flow::ranges::Range;
 use mir::cfg::{Cfg, Dominators};
 use mir::ir::*;
 use rustc_hash::FxHashMap;
@@ -100,6 +101,15 @@ pub struct Countdown {
     pub step: i128,
     /// Where it shrinks.
     pub change: At,
+}
+
+impl Countdown {
+    /// Whether the numbers that the test compares are in the counter's range if this is the end, with
+    /// a step more or less.
+    pub fn fits(&self, end: i128, range: Range) -> bool {
+        let least = end + self.tested;
+        least - self.step >= range.lo && least + self.step <= range.hi
+    }
 }
 
 /// The counter of a loop: a number that changes by the same in every turn.
@@ -434,14 +444,7 @@ fn down(
     let step = -by;
     let always = dominators.dominates(BlockId(shrinks.block as u32), BlockId(latch as u32));
     let range = int_range(&program.types, ty)?;
-    let fits = match b {
-        Operand::Const(Const::Int(end, _)) => {
-            let least = end + tested;
-            least - step >= range.lo && least + step <= range.hi
-        }
-        _ => true,
-    };
-    if step < 1 || !always || op == BinOp::Ne && step != 1 || !is_end || !fits {
+    if step < 1 || !always || op == BinOp::Ne && step != 1 || !is_end {
         return None;
     }
     // What the test reads differs by a step from what the counter is at the head of the turn that
@@ -451,7 +454,11 @@ fn down(
         (true, true) if shrinks.stmt > read_at => tested - step,
         _ => tested,
     };
-    Some(Countdown { local, ty, end: b.clone(), above, tested, step, change: shrinks })
+    let countdown = Countdown { local, ty, end: b.clone(), above, tested, step, change: shrinks };
+    match b {
+        Operand::Const(Const::Int(end, _)) if !countdown.fits(*end, range) => None,
+        _ => Some(countdown),
+    }
 }
 
 /// Whether only the block writes the local, of these.

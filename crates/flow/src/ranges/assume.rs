@@ -1,7 +1,7 @@
 //! What follows from conditions and checks that held.
 
 use super::interval::Range;
-use super::state::{State, Term, ZERO};
+use super::state::{ExprId, State, Term, ZERO};
 use super::terms::{int_range, Key, Val};
 use super::Problem;
 use mir::ir::*;
@@ -147,14 +147,14 @@ impl Problem<'_> {
     /// Sums and differences that were computed from the term: one that might have wrapped around may
     /// be known now not to have. `i = n - 1` before `n > 0` is tested, as in `while (n-- > 0)`.
     fn forwards(&self, state: &mut State, term: Term) {
-        let held: Vec<(Key, Term)> =
-            state.holds.iter().filter_map(|&(e, t)| Some((self.terms.key_of(e)?, t))).collect();
-        for (key, result) in held {
-            let Key::Binary(op @ (BinOp::Add | BinOp::Sub), a, b, ty) = key else { continue };
-            let Some(own) = int_range(&self.program.types, ty) else { continue };
-            if a != Val::Term(term) && b != Val::Term(term) {
-                continue;
+        let sum = |&(expr, result): &(ExprId, Term)| match self.terms.key_of(expr)? {
+            Key::Binary(op @ (BinOp::Add | BinOp::Sub), a, b, ty) if [a, b].contains(&Val::Term(term)) => {
+                Some((op, a, b, int_range(&self.program.types, ty)?, result))
             }
+            _ => None,
+        };
+        let sums: Vec<_> = state.holds.iter().filter_map(sum).collect();
+        for (op, a, b, own, result) in sums {
             let out = self.arithmetic(state, op, a, b, 0);
             if !own.covers(out.range) {
                 continue;

@@ -431,9 +431,8 @@ impl Builder<'_> {
         let start = Operand::local(down.local);
         let Some(range) = int_range(&self.program.types, ty) else { return self.number(0) };
         let constant = |n: i128| Operand::Const(Const::Int(n, ty));
-        let fits = |n: i128| n + down.tested - down.step >= range.lo && n + down.tested + down.step <= range.hi;
         let least = match self.node(end, None) {
-            Operand::Const(Const::Int(end, _)) if fits(end) => constant(end + down.above),
+            Operand::Const(Const::Int(end, _)) if down.fits(end, range) => constant(end + down.above),
             end => {
                 if down.tested < down.step {
                     self.ask_comparison(BinOp::Ge, end.clone(), constant(range.lo + down.step - down.tested), ty);
